@@ -1,0 +1,40 @@
+"""The contract every trainable model keeps, so that one loop can train them all.
+
+Tensors are (batch, time, vars); `observed` is True where the model may look.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Windows of truth, what the model may see of them, and the cells it is scored on."""
+
+    values: Tensor  # the truth where it is known, anything finite elsewhere
+    observed: Tensor  # True: the model may look
+    target: Tensor  # True: known to us, hidden from the model, and scored
+
+
+class Model(nn.Module):
+    """A network that fills windows: `forward` reconstructs every cell from the observed ones."""
+
+    name: ClassVar[str]
+    config: Any  # a frozen dataclass
+
+    def forward(self, values: Tensor, observed: Tensor) -> Tensor:
+        """Reconstruct all cells, (batch, time, vars); cells that are not observed must not matter."""
+        raise NotImplementedError
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Mean squared error over the target cells; models with a loss of their own override this."""
+        error = (self(batch.values, batch.observed) - batch.values)[batch.target]
+        return error.square().mean() if error.numel() else error.sum()
+
+    @torch.no_grad()
+    def impute(self, values: Tensor, observed: Tensor) -> Tensor:
+        """The windows with every unobserved cell filled and every observed one as it was."""
+        return torch.where(observed, values, self(values, observed))
