@@ -86,6 +86,14 @@ def test_the_ends_of_the_float_range():
     np.testing.assert_allclose(scaler.unscale(scaler.scale(x)), x, rtol=1e-12)
 
 
+@pytest.mark.parametrize("rows", range(2, 40, 2))
+def test_rounding_does_not_carry_the_std_past_the_largest_float(rows):
+    x = np.full((rows, 1), np.finfo(np.float64).max)
+    x[::2] *= -1
+    scaler = Scaler.from_observed(x)
+    np.testing.assert_allclose(np.abs(scaler.scale(x)), 1, rtol=1e-12)
+
+
 def test_a_batch_of_windows_is_one_long_table():
     x = np.random.default_rng(1).normal(size=(5, 12, 3))
     windows, table = Scaler.from_observed(x), Scaler.from_observed(x.reshape(60, 3))

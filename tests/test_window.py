@@ -155,6 +155,8 @@ def test_explicit_starts_and_subsets_share_the_rows():
         (windows.subset(slice(1, None)), [2, 9]),
         (windows.subset(np.array([False, True, False])), [2]),
         (windows.subset(slice(0, 0)), []),
+        (windows.subset([0, 0]), [30, 30]),
+        (windows.subset([0, 2]), [30, 9]),
     ):
         np.testing.assert_array_equal(part.starts, expected)
         assert np.shares_memory(part.rows, windows.rows)

@@ -56,8 +56,7 @@ class Scaler:
         # Rounding may not carry the mean out of the data: a constant column has its own value as the mean.
         mean = np.clip(known.sum(axis=0) / count, low, high)
         spread = np.where(observed, known - mean, 0.0)
-        std = np.minimum(np.sqrt(np.square(spread).sum(axis=0) / count), (high - low) / 2)
-        std = np.ldexp(std, exponent)
+        std = np.ldexp(np.sqrt(np.square(spread).sum(axis=0) / count), exponent)
         return cls(mean=np.ldexp(mean, exponent), std=np.where(std > 0, std, 1.0))
 
     def scale(self, x: npt.NDArray[Any]) -> FloatArray:
