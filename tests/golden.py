@@ -95,7 +95,7 @@ def differences(path: Path) -> dict[str, float]:
 
     def keep(name: str):  # a forward hook that stores (batch, vars, chans, length)
         def hook(module, args, output: Tensor) -> None:
-            seen[name] = output.view(output.shape[0], batch, n_vars, -1).permute(1, 2, 0, 3)
+            seen[name] = output.unflatten(0, (batch, n_vars))
 
         return hook
 

@@ -1,7 +1,7 @@
 """T1, the paper from top to bottom: one convolution channel, one attention head.
 
 Axes: batch, time, vars, chans; rows = batch·vars, one row per window and variable.
-Inside the network activations are (chans, rows, time): see `layers.py` for why.
+Inside the network activations are (rows, chans, time), in attention (chans, rows, time): see `layers.py`.
 """
 
 import math
@@ -114,11 +114,10 @@ class MaskAwareEmbedding(nn.Module):
         if self.weight.shape[1] == 2:
             inputs.append(observed.to(values.dtype) / time)
         # a kernel of 2 sees each step and the one before; before the first stands the last
-        taps = torch.stack([tap for x in inputs for tap in (x.roll(1, -1), x)])  # (2·inputs, batch, vars, time)
-        mixed = self.weight.flatten(1) @ taps.flatten(1)
-        place = self.encoding.transpose(0, 1) + self.bias[:, None, None]  # (chans, vars, time)
-        out = mixed.view(-1, batch, n_vars, time) + place.unsqueeze(1)
-        return out.flatten(1, 2)  # (chans, rows, time)
+        taps = torch.stack([tap for x in inputs for tap in (x.roll(1, -1), x)], 2)  # (batch, vars, taps, time)
+        out = torch.matmul(self.weight.flatten(1), taps)  # (batch, vars, chans, time)
+        out = out + (self.encoding + self.bias[:, None])
+        return out.flatten(0, 1)
 
 
 class Block(nn.Module):
@@ -140,25 +139,22 @@ class Block(nn.Module):
         self.ffn_out = PointwiseConv(config.n_ffn, c)
         self.ffn_norm = NormedResidual(c, length, config.drop_path)
 
-    def forward(self, z: Tensor, record: list[Tensor] | None = None) -> Tensor:  # (chans, rows, time)
-        mixed = self._across_variables(self.time(z), record)
+    def forward(self, z: Tensor, record: list[Tensor] | None = None) -> Tensor:  # (rows, chans, time)
+        mixed = self._across_variables(self.time(z), record).transpose(0, 1)
         z = self.attn_norm(z, self.attn_out(mixed), self.n_vars)
         hidden = self.ffn_out(F.gelu(self.ffn_in(z)))
         out: Tensor = self.ffn_norm(z, hidden, self.n_vars)
         return out
 
-    def _across_variables(self, x: Tensor, record: list[Tensor] | None) -> Tensor:
+    def _across_variables(self, x: Tensor, record: list[Tensor] | None) -> Tensor:  # (chans, rows, n·time)
         if self.cross == "none":
             return x
-        if self.cross == "convolution":  # vars become the channels of a pointwise convolution
-            chans, rows, time = x.shape
-            by_var = x.view(chans, -1, self.n_vars, time).permute(2, 0, 1, 3)
-            mixed: Tensor = self.over_vars(by_var.reshape(self.n_vars, -1, time))
-            return mixed.view(by_var.shape).permute(1, 2, 0, 3).reshape(x.shape)
+        if self.cross == "convolution":  # variables are the channels of a pointwise convolution
+            mixed: Tensor = self.over_vars(x.reshape(-1, self.n_vars, x.shape[-1]))
+            return mixed.view(x.shape)
         qkv = self._heads(x)
         if record is not None:
-            heads = qkv.view(qkv.shape[0], -1, self.n_vars, qkv.shape[-1])
-            q, k, _ = heads.chunk(3, -1)
+            q, k, _ = qkv.unflatten(1, (-1, self.n_vars)).chunk(3, -1)
             record.append(attention_weights(q, k).transpose(0, 1))  # (batch, heads, vars, vars)
         dropout = self.attention_dropout if self.training else 0.0
         return self._channels(variable_attention(qkv, self.n_vars, dropout))
@@ -190,52 +186,56 @@ class Downsample(nn.Module):
         self.weight = nn.Parameter(torch.empty(n_channels, 2).uniform_(-reach, reach))
         self.bias = nn.Parameter(torch.empty(n_channels).uniform_(-reach, reach))
 
-    def forward(self, x: Tensor) -> Tensor:  # (chans, rows, time) -> (chans, rows, ceil(time / 2))
+    def forward(self, x: Tensor) -> Tensor:  # (rows, chans, time) -> (rows, chans, ceil(time / 2))
         if x.shape[-1] % 2:
             x = torch.cat([x[..., -1:], x], -1)
-        first, second = self.weight[:, :, None, None].unbind(1)  # (chans, 1, 1)
-        return torch.addcmul(self.bias[:, None, None], x[..., ::2], first).addcmul(x[..., 1::2], second)
+        first, second = self.weight[:, :, None].unbind(1)  # (chans, 1)
+        return torch.addcmul(self.bias[:, None], x[..., ::2], first).addcmul(x[..., 1::2], second)
 
 
 class Reconstruction(nn.Module):
-    """Channels to time steps: a pointwise convolution, PixelShuffle1D (or linear upsampling), a projection."""
+    """Channels to time steps: a pointwise convolution, PixelShuffle1D (or linear upsampling), a projection.
+
+    All three are linear, so convolution and projection are multiplied first (a few thousand numbers),
+    and the activations meet only their product.
+    """
 
     def __init__(self, config: T1Config) -> None:
         super().__init__()
         self.window = config.window
         self.upsample = config.upsample
-        self.per_step = config.projection == "per_step"
-        self.ratio = 2 ** (len(config.depths) - 1)
-        if config.upsample == "shuffle":
-            n_mixed = -(-config.n_channels // self.ratio) * self.ratio
-            n_out = n_mixed // self.ratio
-        else:
-            n_mixed = n_out = config.n_channels
+        self.ratio = 2 ** (len(config.depths) - 1) if config.upsample == "shuffle" else 1
+        n_mixed = -(-config.n_channels // self.ratio) * self.ratio
+        n_out = n_mixed // self.ratio
         self.mix = PointwiseConv(config.n_channels, n_mixed)
         reach = 1 / math.sqrt(n_out)
-        steps = (config.window,) if self.per_step else ()
+        steps = (config.window,) if config.projection == "per_step" else ()
         self.weight = nn.Parameter(torch.empty(*steps, n_out).uniform_(-reach, reach))
         self.bias = nn.Parameter(torch.empty(steps or 1).uniform_(-reach, reach))
 
-    def forward(self, x: Tensor) -> Tensor:  # (chans, rows, length) -> (rows, window)
-        x = self.mix(x)
+    def forward(self, x: Tensor) -> Tensor:  # (rows, chans, length) -> (rows, window)
         if self.upsample == "linear":
             x = F.interpolate(x, size=self.window, mode="linear", align_corners=False)
-        elif not self.per_step:
-            # the projection is the same at every step, so project first, shuffle one channel after
-            chans, rows, length = x.shape
-            groups = x.view(chans // self.ratio, self.ratio * rows * length)
-            steps = (self.weight @ groups.view(chans // self.ratio, -1)).view(self.ratio, rows, length)
-            return self._crop(steps.permute(1, 2, 0).flatten(1)) + self.bias
-        else:
-            chans, rows, length = x.shape
-            groups = x.view(chans // self.ratio, self.ratio, rows, length)
-            x = self._crop(groups.permute(0, 2, 3, 1).flatten(2))
-        weight = self.weight if self.per_step else self.weight.expand(self.window, -1)
-        return torch.einsum("crt,tc->rt", x, weight) + self.bias
+        length = x.shape[-1]
+        # PixelShuffle1D: of `ratio` consecutive channels, number r becomes step l·ratio + r
+        mix = self.mix.weight.view(-1, self.ratio, x.shape[1])  # (out, ratio, chans)
+        mix_bias = self.mix.bias.view(-1, self.ratio)  # (out, ratio)
+        if self.weight.ndim == 1:
+            steps = torch.einsum("o,orc->rc", self.weight, mix) @ x + (self.weight @ mix_bias)[:, None]
+            return self._crop(steps.transpose(1, 2).flatten(1)) + self.bias
+        start, past = self._margins(length * self.ratio)
+        weight = F.pad(self.weight, (0, 0, start, past)).view(length, self.ratio, -1)  # (length, ratio, out)
+        per_step = torch.einsum("lro,orc->lrc", weight, mix)
+        steps = torch.einsum("ncl,lrc->nlr", x, per_step) + torch.einsum("lro,or->lr", weight, mix_bias)
+        return self._crop(steps.flatten(1)) + self.bias
+
+    def _margins(self, length: int) -> tuple[int, int]:
+        """How many steps to leave out at either end: the centre is kept."""
+        start = (length - self.window) // 2
+        return start, length - self.window - start
 
     def _crop(self, x: Tensor) -> Tensor:
-        start = (x.shape[-1] - self.window) // 2
+        start, _ = self._margins(x.shape[-1])
         return x[..., start : start + self.window]
 
 
