@@ -19,7 +19,9 @@ TOLERANCE = 1e-4
 
 def config_of(params: dict[str, np.ndarray], n_vars: int, window: int) -> T1Config:
     """Read the architecture off the parameters' shapes."""
-    blocks = sorted({tuple(map(int, re.findall(r"\d+", n.split(".q.")[0]))) for n in params if ".q.large.weight" in n})
+    blocks = sorted(
+        {tuple(map(int, re.findall(r"\d+", n.split(".q.")[0]))) for n in params if ".q.large.weight" in n}
+    )
     stages = sorted({stage for stage, _ in blocks})
     n_channels = params["embed.weight"].shape[0]
     n_mixed = params["head.mix.weight"].shape[0]
@@ -66,7 +68,9 @@ def weights_of(params: dict[str, np.ndarray], config: T1Config) -> dict[str, Ten
             theirs, ours = f"stage{s}.block{b}", f"stages.{s}.{b}"
             for key, last in (("large.weight", "large"), ("small.weight", "small"), ("large.bias", "bias")):
                 stacked = np.stack([params[f"{theirs}.{x}.{key}"] for x in "qkv"])
-                out[f"{ours}.time.{last}"] = stacked if last == "bias" else stacked.reshape(3, config.n_channels, -1)
+                out[f"{ours}.time.{last}"] = (
+                    stacked if last == "bias" else stacked.reshape(3, config.n_channels, -1)
+                )
             for half in ("attn", "ffn"):
                 out[f"{ours}.{half}_norm.scale"] = params[f"{theirs}.{half}_scale"].reshape(())
                 for part in ("weight", "bias"):

@@ -1,4 +1,4 @@
-"""T1 transcribed from the equations with textbook layers: the oracle of the tests, the rival of the benchmarks.
+"""T1 transcribed from the equations with textbook layers: oracle of the tests, rival of the benchmarks.
 
 Slow on purpose: depthwise nn.Conv1d, permutes around attention, nothing merged. Same config, and
 `PlainT1.from_fast` copies the weights of a fast network.

@@ -31,7 +31,7 @@ class Model(nn.Module):
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean squared error over the target cells; models with a loss of their own override this."""
-        error = (self(batch.values, batch.observed) - batch.values)[batch.target]
+        error: Tensor = (self(batch.values, batch.observed) - batch.values)[batch.target]
         return error.square().mean() if error.numel() else error.sum()
 
     @torch.no_grad()

@@ -5,12 +5,14 @@ Each brick is an exact rewriting of a textbook layer into matrix products withou
 - a depthwise convolution over time is a batched product with banded Toeplitz matrices, one per channel;
   it reads (rows, chans, time) and writes (chans, rows, time), the layout attention wants, for free;
 - a pointwise convolution is a batched product with one shared matrix, and brings the layout back;
-- attention over variables runs over slices of channels, so all its weights never exist at one time.
+- convolution and attention over variables run together over slices of channels that fit the cache, so
+  the weights of all heads never exist at one time (unless they are small enough to be worth keeping).
 
 `tests/plain_t1.py` holds the textbook layers; the tests compare outputs and gradients.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -18,15 +20,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-# How many attention weights may exist at one time: 2^20 floats stay inside the cache.
-ATTENTION_SLICE = 1 << 20
+SLICE = 1 << 20  # numbers that a slice of channels works on at one time: they stay inside the cache
+KEEP = (
+    1 << 24
+)  # up to so many numbers a block keeps q, k, v and weights for the backward pass; above, it recomputes
 
 
 # ---------------------------------------------------------------- convolutions over time
 
 
 def toeplitz(kernels: Tensor, length: int) -> Tensor:
-    """Kernels (n, chans, taps) -> matrices (chans, length, n·length), for each channel n of them side by side.
+    """Kernels (n, chans, taps) -> matrices (chans, length, n·length): each channel's n side by side.
 
     x @ T is the "same" cross-correlation of x with an odd kernel: T[i, o] = kernel[i - o + reach].
     Row i is a stretch of the padded, flipped kernel that starts one place before that of row i - 1.
@@ -58,6 +62,11 @@ def toeplitz_backward(grad: Tensor, taps: int) -> Tensor:
     return F.pad(sums, (margin, margin))
 
 
+def _wide(bias: Tensor, length: int) -> Tensor:
+    """(n, chans) -> (chans, 1, n·length), to lie beside what `toeplitz` gives."""
+    return bias.t().repeat_interleave(length, 1).unsqueeze(1)
+
+
 class _TimeConvolution(torch.autograd.Function):
     """Several depthwise convolutions of one input, side by side in the last axis of the output."""
 
@@ -66,7 +75,7 @@ class _TimeConvolution(torch.autograd.Function):
         matrices = toeplitz(kernels, x.shape[-1])
         ctx.save_for_backward(x, matrices)
         ctx.taps = kernels.shape[-1]
-        return torch.baddbmm(bias, x.transpose(0, 1), matrices)
+        return torch.baddbmm(_wide(bias, x.shape[-1]), x.transpose(0, 1), matrices)
 
     @staticmethod
     @once_differentiable
@@ -74,7 +83,8 @@ class _TimeConvolution(torch.autograd.Function):
         x, matrices = ctx.saved_tensors
         grad_x = torch.bmm(grad, matrices.transpose(1, 2)).transpose(0, 1)
         grad_kernels = toeplitz_backward(torch.bmm(x.permute(1, 2, 0), grad), ctx.taps)
-        return grad_x, grad_kernels, grad.sum(1, keepdim=True)
+        n = grad.shape[-1] // x.shape[-1]
+        return grad_x, grad_kernels, grad.sum(1).view(-1, n, x.shape[-1]).sum(-1).t()
 
 
 class TimeConvs(nn.Module):
@@ -92,12 +102,11 @@ class TimeConvs(nn.Module):
         self._built: tuple[tuple[int, ...], Tensor] | None = None
 
     def forward(self, x: Tensor) -> Tensor:  # (rows, chans, time) -> (chans, rows, n·time)
-        length = x.shape[-1]
-        bias = self.bias.t().repeat_interleave(length, 1).unsqueeze(1)  # (chans, 1, n·time)
         if torch.is_grad_enabled():
-            out: Tensor = _TimeConvolution.apply(x, self._kernels(), bias)
+            out: Tensor = _TimeConvolution.apply(x, self._kernels(), self.bias)  # type: ignore[no-untyped-call]
             return out
-        return torch.baddbmm(bias, x.transpose(0, 1), self._matrices(length))
+        length = x.shape[-1]
+        return torch.baddbmm(_wide(self.bias, length), x.transpose(0, 1), self._matrices(length))
 
     def _kernels(self) -> Tensor:
         margin = (self.large.shape[-1] - self.small.shape[-1]) // 2
@@ -145,12 +154,12 @@ class PointwiseConv(nn.Module):
         self.bias = nn.Parameter(torch.empty(n_out).uniform_(-reach, reach))
 
     def forward(self, x: Tensor) -> Tensor:  # (rows, chans, time)
-        out: Tensor = _PointwiseConvolution.apply(x, self.weight, self.bias)
+        out: Tensor = _PointwiseConvolution.apply(x, self.weight, self.bias)  # type: ignore[no-untyped-call]
         return out
 
 
 class NormedResidual(nn.Module):
-    """skip + DropPath(scale · LayerNorm(x)), the norm over (chans, time): the end of both halves of a block."""
+    """skip + DropPath(scale · LayerNorm(x)), the norm over (chans, time): how both halves of a block end."""
 
     def __init__(self, n_channels: int, length: int, drop_path: float) -> None:
         super().__init__()
@@ -170,79 +179,135 @@ class NormedResidual(nn.Module):
 # ---------------------------------------------------------------- attention over variables
 
 
-def attention_weights(q: Tensor, k: Tensor) -> Tensor:
-    """softmax(q kᵀ / sqrt(width)) over the last two axes (vars, width)."""
-    return torch.softmax(q @ k.transpose(-1, -2) * (1 / math.sqrt(q.shape[-1])), dim=-1)
+class ChannelHeads(TimeConvs):
+    """Q, K, V by convolutions over time, then attention over variables, for every channel on its own."""
+
+    def __init__(self, n_channels: int, large: int, small: int, *, group: int, dropout: float) -> None:
+        super().__init__(3, n_channels, large, small)
+        self.group = group  # channels per head: 1 in the paper, more in its ablation
+        self.dropout = dropout
+
+    def forward(self, x: Tensor, n_vars: int = 1, record: list[Tensor] | None = None) -> Tensor:
+        """x (rows, chans, time) -> (chans, rows, time); appends the weights to `record`."""
+        dropout = self.dropout if self.training else 0.0
+        seed = int(torch.randint(2**62, ())) if dropout > 0 else 0
+        plan = _Plan(x, n_vars, self.group, dropout, seed)
+        if torch.is_grad_enabled():
+            out: Tensor = _ChannelHeads.apply(x, self._kernels(), self.bias, plan)  # type: ignore[no-untyped-call]
+            return out
+        out = x.new_empty(x.shape[1], x.shape[0], x.shape[2])
+        weights = [
+            w for *_, w in plan.attend(x, self._matrices(x.shape[-1]), self.bias, out) if record is not None
+        ]
+        if record is not None:
+            by_head = torch.cat(weights).view(-1, x.shape[0] // n_vars, n_vars, n_vars)
+            record.append(by_head.transpose(0, 1))  # (batch, heads, vars, vars)
+        return out
 
 
-class _SlicedAttention(torch.autograd.Function):
-    """Attention a slice of heads at a time; with many slices the backward pass computes the weights again.
+class _Plan:
+    """How one block's attention is cut into slices of channels, and the steps both passes share."""
 
-    Dropout masks are drawn per slice from a seed, so that both passes see the same ones.
-    """
+    def __init__(self, x: Tensor, n_vars: int, group: int, dropout: float, seed: int) -> None:
+        rows, chans, time = x.shape
+        self.n_vars, self.group, self.dropout, self.seed = n_vars, group, dropout, seed
+        per_head = rows * (3 * time * group + n_vars)
+        step = group * max(1, SLICE // per_head)
+        self.slices = [slice(i, min(i + step, chans)) for i in range(0, chans, step)]
+        self.keep = per_head * chans // group <= KEEP
 
-    @staticmethod
-    def forward(ctx: Any, qkv: Tensor, dropout: float, seed: int) -> Tensor:
-        heads, batch, n_vars, width = qkv.shape
-        slices = _slices(batch * n_vars * n_vars, heads)
-        out = qkv.new_empty(heads, batch, n_vars, width // 3)
-        for part in slices:
-            q, k, v = qkv[part].chunk(3, -1)
+    def attend(
+        self, x: Tensor, matrices: Tensor, bias: Tensor, out: Tensor
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Fill `out` (chans, rows, time) slice by slice; yields what the backward pass may want to keep."""
+        for part in self.slices:
+            qkv = self.project(x, matrices, bias, part)
+            q, k, v = self.to_heads(qkv, 3)
             weights = attention_weights(q, k)
-            kept = weights
-            if dropout > 0:
-                kept = weights * _keep_mask(weights, dropout, seed + part.start)
-            out[part] = kept @ v
-        ctx.save_for_backward(qkv, *([weights] if len(slices) == 1 else []))
-        ctx.slices, ctx.dropout, ctx.seed = slices, dropout, seed
+            kept = weights * self.keep_mask(weights, part) if self.dropout > 0 else weights
+            out[part] = self.to_channels(torch.bmm(kept, v), out[part].shape)
+            yield qkv, weights
+
+    def project(self, x: Tensor, matrices: Tensor, bias: Tensor, part: slice) -> Tensor:
+        """q, k, v side by side for a slice of channels: (chans, rows, 3·time)."""
+        return torch.baddbmm(_wide(bias[:, part], x.shape[-1]), x.transpose(0, 1)[part], matrices[part])
+
+    def to_heads(self, x: Tensor, n: int) -> tuple[Tensor, ...]:
+        """(chans, rows, n·time) -> n tensors (heads·batch, vars, group·time); views for group 1."""
+        if self.group == 1:
+            return x.view(-1, self.n_vars, x.shape[-1]).chunk(n, -1)
+        chans, rows, width = x.shape
+        parts = x.view(chans // self.group, self.group, rows, n, width // n).permute(3, 0, 2, 1, 4)
+        return parts.reshape(n, -1, self.n_vars, self.group * width // n).unbind(0)
+
+    def to_channels(self, x: Tensor, shape: torch.Size) -> Tensor:
+        """(heads·batch, vars, group·time) -> `shape` = (chans, rows, time)."""
+        if self.group == 1:
+            return x.view(shape)
+        chans, rows, time = shape
+        return x.view(chans // self.group, rows, self.group, time).transpose(1, 2).reshape(shape)
+
+    def keep_mask(self, like: Tensor, part: slice) -> Tensor:
+        """What dropout multiplies weights with; drawn from a seed, so that both passes see the same.
+
+        One 64-bit draw serves four weights of 16 bits each: the share dropped is right to 1 / 65536.
+        """
+        generator = torch.Generator(device=like.device).manual_seed(self.seed + part.start)
+        words = torch.empty(-(-like.numel() // 4), dtype=torch.int64, device=like.device)
+        words.random_(-(2**63), None, generator=generator)
+        draws = words.view(torch.int16)[: like.numel()].view(like.shape)
+        keep = draws >= round(self.dropout * 65536) - 32768
+        return keep.to(like.dtype).div_(1 - self.dropout)
+
+
+def attention_weights(q: Tensor, k: Tensor) -> Tensor:
+    """softmax(q kᵀ / sqrt(width)), q and k (heads·batch, vars, width)."""
+    scale = 1 / math.sqrt(q.shape[-1])
+    return torch.softmax(torch.baddbmm(q.new_zeros(()), q, k.transpose(1, 2), beta=0, alpha=scale), dim=-1)
+
+
+class _ChannelHeads(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, kernels: Tensor, bias: Tensor, plan: _Plan) -> Tensor:
+        matrices = toeplitz(kernels, x.shape[-1])
+        out = x.new_empty(x.shape[1], x.shape[0], x.shape[2])
+        kept = [t for pair in plan.attend(x, matrices, bias, out) for t in pair if plan.keep]
+        ctx.save_for_backward(x, matrices, bias, *kept)
+        ctx.plan, ctx.taps = plan, kernels.shape[-1]
         return out
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        qkv, *saved = ctx.saved_tensors
-        grad_qkv = torch.empty_like(qkv)
-        for part in ctx.slices:
-            q, k, v = qkv[part].chunk(3, -1)
-            grad_q, grad_k, grad_v = grad_qkv[part].chunk(3, -1)
-            weights = saved[0] if saved else attention_weights(q, k)
-            grad_out = grad[part].contiguous()
-            grad_weights = grad_out @ v.transpose(-1, -2)
-            kept = weights
-            if ctx.dropout > 0:
-                keep = _keep_mask(weights, ctx.dropout, ctx.seed + part.start)
-                kept = weights * keep
-                grad_weights *= keep
-            grad_v.copy_(kept.transpose(-1, -2) @ grad_out)
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        x, matrices, bias, *kept = ctx.saved_tensors
+        plan: _Plan = ctx.plan
+        rows, chans, time = x.shape
+        grad_x = x.new_empty(chans, rows, time)
+        grad_kernels = x.new_empty(3, chans, ctx.taps)
+        grad_bias = torch.empty_like(bias)
+        for i, part in enumerate(plan.slices):
+            if kept:
+                qkv, weights = kept[2 * i : 2 * i + 2]
+                q, k, v = plan.to_heads(qkv, 3)
+            else:
+                q, k, v = plan.to_heads(plan.project(x, matrices, bias, part), 3)
+                weights = attention_weights(q, k)
+            (grad_out,) = plan.to_heads(grad[part].contiguous(), 1)
+            grad_weights = torch.bmm(grad_out, v.transpose(1, 2))
+            used = weights
+            if plan.dropout > 0:
+                mask = plan.keep_mask(weights, part)
+                used = weights * mask
+                grad_weights *= mask
+            grad_v = torch.bmm(used.transpose(1, 2), grad_out)
             grad_weights *= weights
             grad_weights -= weights * grad_weights.sum(-1, keepdim=True)
             grad_weights *= 1 / math.sqrt(q.shape[-1])
-            grad_q.copy_(grad_weights @ k)
-            grad_k.copy_(grad_weights.transpose(-1, -2) @ q)
-        return grad_qkv, None, None
-
-
-def _slices(weights_per_head: int, heads: int) -> list[slice]:
-    step = max(1, min(heads, ATTENTION_SLICE // max(1, weights_per_head)))
-    return [slice(i, min(i + step, heads)) for i in range(0, heads, step)]
-
-
-def _keep_mask(like: Tensor, dropout: float, seed: int) -> Tensor:
-    """What to multiply attention weights with: 0 where dropped, 1 / (1 - dropout) elsewhere.
-
-    One 64-bit draw serves four weights of 16 bits each: the share dropped is right to 1 / 65536.
-    """
-    generator = torch.Generator(device=like.device).manual_seed(seed)
-    words = torch.empty(-(-like.numel() // 4), dtype=torch.int64, device=like.device)
-    words.random_(-(2**63), None, generator=generator)
-    draws = words.view(torch.int16)[: like.numel()].view(like.shape)
-    keep = draws >= round(dropout * 65536) - 32768
-    return keep.to(like.dtype).div_(1 - dropout)
-
-
-def variable_attention(qkv: Tensor, n_vars: int, dropout: float) -> Tensor:
-    """Every head on its own: qkv (heads, batch·vars, 3·width) -> (heads, batch·vars, width)."""
-    heads, rows, width = qkv.shape
-    seed = int(torch.randint(2**62, ())) if dropout > 0 else 0
-    out: Tensor = _SlicedAttention.apply(qkv.view(heads, rows // n_vars, n_vars, width), dropout, seed)
-    return out.view(heads, rows, width // 3)
+            grad_q, grad_k = torch.bmm(grad_weights, k), torch.bmm(grad_weights.transpose(1, 2), q)
+            shape = grad[part].shape
+            grad_qkv = torch.cat([plan.to_channels(g, shape) for g in (grad_q, grad_k, grad_v)], -1)
+            grad_bias[:, part] = grad_qkv.sum(1).view(-1, 3, time).sum(-1).t()
+            torch.bmm(grad_qkv, matrices[part].transpose(1, 2), out=grad_x[part])
+            grad_matrices = torch.bmm(x.permute(1, 2, 0)[part], grad_qkv)
+            grad_kernels[:, part] = toeplitz_backward(grad_matrices, ctx.taps)
+        return grad_x.transpose(0, 1), grad_kernels, grad_bias, None

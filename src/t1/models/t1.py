@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from t1.errors import InputError
 from t1.models.base import Model
-from t1.models.layers import NormedResidual, PointwiseConv, TimeConvs, attention_weights, variable_attention
+from t1.models.layers import ChannelHeads, NormedResidual, PointwiseConv, TimeConvs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +90,7 @@ class T1Config:
 
     @property
     def kernels(self) -> tuple[int, ...]:
-        """The large kernel of each stage: floor(window / kernel_window · k), odd, never below the small one."""
+        """The large kernel of each stage: floor(k · window / kernel_window), odd, at least the small one."""
         scaled = (self.window * k // self.kernel_window for k in self.large_kernels)
         return tuple(max(k if k % 2 else k - 1, self.small_kernel) for k in scaled)
 
@@ -104,17 +104,16 @@ class MaskAwareEmbedding(nn.Module):
         reach = 1 / math.sqrt(2 * n_in)
         self.weight = nn.Parameter(torch.empty(config.n_channels, n_in, 2).uniform_(-reach, reach))
         self.bias = nn.Parameter(torch.empty(config.n_channels).uniform_(-reach, reach))
-        self.encoding = nn.Parameter(
-            torch.randn(config.n_vars, config.n_channels, config.window) * 0.02
-        )
+        self.encoding = nn.Parameter(torch.randn(config.n_vars, config.n_channels, config.window) * 0.02)
 
     def forward(self, values: Tensor, observed: Tensor) -> Tensor:  # (batch, vars, time), normalised
-        batch, n_vars, time = values.shape
         inputs = [values]
         if self.weight.shape[1] == 2:
-            inputs.append(observed.to(values.dtype) / time)
+            inputs.append(observed.to(values.dtype) / values.shape[-1])
         # a kernel of 2 sees each step and the one before; before the first stands the last
-        taps = torch.stack([tap for x in inputs for tap in (x.roll(1, -1), x)], 2)  # (batch, vars, taps, time)
+        taps = torch.stack(
+            [tap for x in inputs for tap in (x.roll(1, -1), x)], 2
+        )  # (batch, vars, taps, time)
         out = torch.matmul(self.weight.flatten(1), taps)  # (batch, vars, chans, time)
         out = out + (self.encoding + self.bias[:, None])
         return out.flatten(0, 1)
@@ -127,12 +126,20 @@ class Block(nn.Module):
         super().__init__()
         c = config.n_channels
         self.n_vars = config.n_vars
-        self.cross = config.cross
-        self.channels_per_head = config.channels_per_head
-        self.attention_dropout = config.attention_dropout
-        self.time = TimeConvs(3 if config.cross == "attention" else 1, c, kernel, config.small_kernel)
-        if config.cross == "convolution":
-            self.over_vars = PointwiseConv(config.n_vars, config.n_vars)
+        self.time: TimeConvs
+        if config.cross == "attention":
+            self.time = ChannelHeads(
+                c,
+                kernel,
+                config.small_kernel,
+                group=config.channels_per_head,
+                dropout=config.attention_dropout,
+            )
+        else:
+            self.time = TimeConvs(1, c, kernel, config.small_kernel)
+        self.over_vars = (
+            PointwiseConv(config.n_vars, config.n_vars) if config.cross == "convolution" else None
+        )
         self.attn_out = PointwiseConv(c, c)
         self.attn_norm = NormedResidual(c, length, config.drop_path)
         self.ffn_in = PointwiseConv(c, config.n_ffn)
@@ -140,41 +147,22 @@ class Block(nn.Module):
         self.ffn_norm = NormedResidual(c, length, config.drop_path)
 
     def forward(self, z: Tensor, record: list[Tensor] | None = None) -> Tensor:  # (rows, chans, time)
-        mixed = self._across_variables(self.time(z), record).transpose(0, 1)
-        z = self.attn_norm(z, self.attn_out(mixed), self.n_vars)
+        mixed = self._across_variables(z, record)
+        z = self.attn_norm(z, self.attn_out(mixed.transpose(0, 1)), self.n_vars)
         hidden = self.ffn_out(F.gelu(self.ffn_in(z)))
         out: Tensor = self.ffn_norm(z, hidden, self.n_vars)
         return out
 
-    def _across_variables(self, x: Tensor, record: list[Tensor] | None) -> Tensor:  # (chans, rows, n·time)
-        if self.cross == "none":
-            return x
-        if self.cross == "convolution":  # variables are the channels of a pointwise convolution
-            mixed: Tensor = self.over_vars(x.reshape(-1, self.n_vars, x.shape[-1]))
-            return mixed.view(x.shape)
-        qkv = self._heads(x)
-        if record is not None:
-            q, k, _ = qkv.unflatten(1, (-1, self.n_vars)).chunk(3, -1)
-            record.append(attention_weights(q, k).transpose(0, 1))  # (batch, heads, vars, vars)
-        dropout = self.attention_dropout if self.training else 0.0
-        return self._channels(variable_attention(qkv, self.n_vars, dropout))
-
-    def _heads(self, x: Tensor) -> Tensor:
-        """(chans, rows, 3·time) -> (heads, rows, 3·group·time): the channels of a head side by side."""
-        g = self.channels_per_head
-        if g == 1:
-            return x
-        chans, rows, time3 = x.shape
-        grouped = x.view(chans // g, g, rows, 3, time3 // 3).permute(0, 2, 3, 1, 4)
-        return grouped.reshape(chans // g, rows, g * time3)
-
-    def _channels(self, x: Tensor) -> Tensor:
-        """(heads, rows, group·time) -> (chans, rows, time)."""
-        g = self.channels_per_head
-        if g == 1:
-            return x
-        heads, rows, width = x.shape
-        return x.view(heads, rows, g, width // g).transpose(1, 2).reshape(heads * g, rows, width // g)
+    def _across_variables(self, z: Tensor, record: list[Tensor] | None) -> Tensor:  # -> (chans, rows, time)
+        if isinstance(self.time, ChannelHeads):
+            out: Tensor = self.time(z, self.n_vars, record)
+            return out
+        v: Tensor = self.time(z)
+        if self.over_vars is None:
+            return v
+        # variables are the channels of a pointwise convolution, the same for every channel and step
+        mixed: Tensor = self.over_vars(v.reshape(-1, self.n_vars, v.shape[-1]))
+        return mixed.view(v.shape)
 
 
 class Downsample(nn.Module):
@@ -271,7 +259,8 @@ class T1(Model):
             for block in stage:  # type: ignore[attr-defined]
                 z = block(z, record)
         filled = self.head(z).view(batch, n_vars, time)
-        return (filled * std + mean).transpose(1, 2)
+        out: Tensor = (filled * std + mean).transpose(1, 2)
+        return out
 
     @torch.no_grad()
     def attention(self, values: Tensor, observed: Tensor) -> list[Tensor]:
