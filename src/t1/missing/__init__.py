@@ -3,6 +3,7 @@
 from t1.missing.base import PATTERNS, BoolArray, Pattern, hide
 from t1.missing.blackout import blackout
 from t1.missing.block import block
+from t1.missing.mixed import mixed
 from t1.missing.mnar import mnar
 from t1.missing.outage import outage
 from t1.missing.own import own
@@ -15,6 +16,7 @@ __all__ = [
     "blackout",
     "block",
     "hide",
+    "mixed",
     "mnar",
     "outage",
     "own",

@@ -1,0 +1,39 @@
+# Every target sets up .venv by itself when needed; PYTHON picks the interpreter it is made from.
+PYTHON ?= python3
+BIN := .venv/bin
+# the data and reference outputs that some tests use; they skip, with a reason, where these are absent
+export T1_DATA_DIR ?= $(abspath ../shared/data)
+export T1_GOLDEN_DIR ?= $(abspath ../shared/golden)
+
+.PHONY: demo test check bench format clean
+.DEFAULT_GOAL := test
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "T1 needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: .venv/ready        ## train on a bundled table with real gaps, fill it, print a scorecard
+	$(BIN)/python examples/airports.py
+
+test: .venv/ready        ## all tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2  # a core for each of two workers
+
+check: .venv/ready       ## what must be green before a commit
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(MAKE) --no-print-directory test
+
+bench: .venv/ready       ## speed and memory against a plain transcription
+	$(BIN)/python benchmarks/step.py
+	$(BIN)/python benchmarks/step.py --memory
+
+format: .venv/ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,295 @@
+"""The one object users meet: `T1Imputer().fit(X).transform(X)`, a scikit-learn estimator for time series.
+
+X is (time, vars), an array or a pandas, polars or pyarrow table, or an array (samples, time, vars).
+NaN means missing. Observed values come back bit for bit, in the same container.
+"""
+
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from t1 import checkpoint
+from t1.data.scale import Scaler
+from t1.data.table import Table, check_columns
+from t1.data.window import Stitcher, WindowSet, starts
+from t1.device import own_randomness, resolve_device, to_device
+from t1.errors import InputError
+from t1.missing import hide
+from t1.models.t1 import T1, T1Config
+from t1.progress import progress_line
+from t1.train import FitResult, Record, TrainConfig, fit
+
+FloatArray = npt.NDArray[np.float64]
+SHORTEST = 8  # the network's shortest window; shorter series are filled up with missing rows
+
+
+@dataclass(frozen=True)
+class Series:
+    """What X holds: one or more series (time, vars), NaN where missing, and the way back to its container."""
+
+    values: list[FloatArray]
+    columns: tuple[str, ...] | None  # None: X has no names, only a number of columns
+    n_columns: int
+    restore: Callable[[list[FloatArray]], Any]
+
+    @classmethod
+    def read(cls, X: Any) -> "Series":
+        if isinstance(X, np.ndarray) and X.ndim == 3:
+            samples, time, n_vars = X.shape
+            table = Table.from_any(X.reshape(samples * time, n_vars))
+            values = list(table.values.reshape(X.shape))
+            return cls(values, None, n_vars, lambda filled: table.to_native(np.concatenate(filled)).reshape(X.shape))
+        table = Table.from_any(X)
+        named = None if isinstance(X, np.ndarray | list | tuple) else table.columns
+        return cls([table.values], named, len(table.columns), lambda filled: table.to_native(filled[0]))
+
+
+class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Fill the gaps of multivariate time series with T1.
+
+    window: steps the network sees at a time; shrinks for shorter series.
+    n_channels: width of the network; 128 is the paper's.
+    pattern, rate: which observed cells are hidden in training, see `t1.missing`.
+    max_seconds, max_epochs, max_steps, patience: what ends the training, whichever comes first.
+    valid_share: the last share of the series, kept out of training to choose the best weights.
+    folder, resume: where training keeps its state, and whether to go on from there after a crash.
+    """
+
+    def __init__(
+        self,
+        *,
+        window: int = 96,
+        n_channels: int = 128,
+        pattern: str = "mixed",
+        rate: float | tuple[float, float] = (0.05, 0.85),
+        batch_size: int = 16,
+        learning_rate: float = 1.5e-3,
+        schedule: str = "cosine",
+        max_seconds: float | None = 120.0,
+        max_epochs: int | None = 300,
+        max_steps: int | None = None,
+        patience: int | None = 30,
+        valid_share: float = 0.1,
+        seed: int = 102,
+        device: str = "auto",
+        folder: str | Path | None = None,
+        resume: bool = False,
+        progress: bool = True,
+    ) -> None:
+        self.window = window
+        self.n_channels = n_channels
+        self.pattern = pattern
+        self.rate = rate
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.max_seconds = max_seconds
+        self.max_epochs = max_epochs
+        self.max_steps = max_steps
+        self.patience = patience
+        self.valid_share = valid_share
+        self.seed = seed
+        self.device = device
+        self.folder = folder
+        self.resume = resume
+        self.progress = progress
+
+    # ------------------------------------------------------------ learning
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Learn from the observed values of X; what is missing is never a target."""
+        config = self._train_config()
+        series = Series.read(X)
+        self._remember_columns(series)
+        known = np.any([(~np.isnan(v)).any(axis=0) for v in series.values], axis=0)
+        self._say_empty(series, known)
+        window = max(SHORTEST, min(self.window, max(len(v) for v in series.values)))
+        values = [_lengthen(v[:, known], window) for v in series.values]
+        scaler = Scaler.from_observed(np.concatenate(values))
+        scaled = [scaler.scale(v) for v in values]
+        train, valid = self._split(scaled, window)
+        donor = np.concatenate([~np.isnan(v) for v in scaled])
+
+        def hidden(values: Any, observed: Any, rng: np.random.Generator) -> Any:
+            settings = {"rate": self._rate()} if self.pattern in ("mixed", "point", "mnar") else {}
+            return hide(self.pattern, observed, rng=rng, values=values, donor_observed=donor, **settings)
+
+        device = resolve_device(self.device)
+        with own_randomness(device) as seed_torch:
+            seed_torch(self.seed)
+            model = T1(T1Config(n_vars=int(known.sum()), window=window, n_channels=self.n_channels))
+        with progress_line("training") if self.progress else nullcontext() as on_progress:
+            self.result_: FitResult = fit(
+                model.to(device),
+                train,
+                valid,
+                config,
+                hide=hidden,
+                device=device,
+                folder=None if self.folder is None else Path(self.folder),
+                resume=self.resume,
+                on_progress=on_progress,
+            )
+        self.model_, self.scaler_, self.known_ = model, scaler, known
+        return self
+
+    def _train_config(self) -> TrainConfig:
+        return TrainConfig(
+            seed=self.seed,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            schedule=self.schedule,  # type: ignore[arg-type]  # TrainConfig says which there are
+            max_epochs=self.max_epochs,
+            max_steps=self.max_steps,
+            max_seconds=self.max_seconds,
+            patience=self.patience,
+        )
+
+    def _rate(self) -> float | tuple[float, float]:
+        return tuple(self.rate) if isinstance(self.rate, list) else self.rate  # type: ignore[return-value]
+
+    def _split(self, series: list[FloatArray], window: int) -> tuple[WindowSet, WindowSet]:
+        """The last `valid_share` of a single series, or of the samples; all of it where that is too little."""
+        if not 0 <= self.valid_share < 1:
+            raise InputError(f"valid_share must be in [0, 1), got {self.valid_share}.\nThe default is 0.1.")
+        if len(series) > 1:
+            n_valid = max(1, round(len(series) * self.valid_share))
+            return _windows(series[:-n_valid], window), _windows(series[-n_valid:], window)
+        n_valid = round(len(series[0]) * self.valid_share)
+        if n_valid < window or len(series[0]) - n_valid < 2 * window:
+            whole = _windows(series, window)
+            return whole, whole
+        return _windows([series[0][:-n_valid]], window), _windows([series[0][-n_valid:]], window)
+
+    # ------------------------------------------------------------ filling
+
+    def transform(self, X: Any) -> Any:
+        """X with its gaps filled: the same container, observed values untouched."""
+        check_is_fitted(self, "model_")
+        series = Series.read(X)
+        self._check_columns(series)
+        self._say_empty(series, self.known_)
+        device = resolve_device(self.device)
+        model = self.model_.to(device).eval()
+        filled = []
+        for values in series.values:
+            out = values.copy()
+            out[:, self.known_] = self._fill(model, device, values[:, self.known_])
+            filled.append(out)
+        return series.restore(filled)
+
+    def _fill(self, model: T1, device: torch.device, values: FloatArray) -> FloatArray:
+        """Fill one series (time, vars) by overlapping windows; only those with a gap are computed."""
+        window = model.config.window
+        scaled = self.scaler_.scale(_lengthen(values, window))
+        begin = starts(len(scaled), window, max(1, window // 2))
+        windows = WindowSet.from_series(scaled, window, starts=begin)
+        stitcher = Stitcher(len(scaled), scaled.shape[1], window)
+        for some in np.array_split(np.arange(len(windows)), -(-len(windows) // 64)):
+            x, observed = windows.batch(some)
+            gappy = ~observed.all(axis=(1, 2))
+            if gappy.any():
+                some, x, observed = some[gappy], x[gappy], observed[gappy]
+                out = model.impute(to_device(x, device), to_device(observed, device))
+                stitcher.add(begin[some], out.cpu().numpy())
+        filled = self.scaler_.unscale(stitcher.result())[: len(values)]
+        return np.where(np.isnan(values), filled, values)
+
+    # ------------------------------------------------------------ columns
+
+    def _remember_columns(self, series: Series) -> None:
+        self.n_features_in_ = series.n_columns
+        if series.columns is not None:
+            self.feature_names_in_ = np.array(series.columns, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_columns(self, series: Series) -> None:
+        if series.n_columns != self.n_features_in_:
+            raise InputError(
+                f"X has {series.n_columns} features, but T1Imputer is expecting {self.n_features_in_} features "
+                "as input.\nGive the columns of the fit, in the order of the fit."
+            )
+        if series.columns is not None and hasattr(self, "feature_names_in_"):
+            check_columns(tuple(self.feature_names_in_), series.columns)
+
+    def _say_empty(self, series: Series, known: npt.NDArray[np.bool_]) -> None:
+        names = series.columns or tuple(f"x{j}" for j in range(series.n_columns))
+        empty = [name for name, k in zip(names, known, strict=True) if not k]
+        if empty:
+            warnings.warn(
+                f"no observed value in column {', '.join(empty)}: nothing can be learned, kept empty",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """The names of the columns, unchanged."""
+        check_is_fitted(self, "model_")
+        if hasattr(self, "feature_names_in_"):
+            return self.feature_names_in_
+        if input_features is not None:
+            return np.asarray(input_features, dtype=object)
+        return np.array([f"x{j}" for j in range(self.n_features_in_)], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # ------------------------------------------------------------ keeping
+
+    def save(self, folder: str | Path) -> None:
+        """Write the fitted imputer to a folder: weights, settings, scaling and column names."""
+        check_is_fitted(self, "model_")
+        params = {k: str(v) if isinstance(v, Path) else v for k, v in self.get_params().items()}
+        info = {
+            "kind": "T1Imputer",
+            "params": params,
+            "network": asdict(self.model_.config),
+            "scaler": self.scaler_.to_dict(),
+            "known": self.known_.tolist(),
+            "columns": list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None,
+            "result": asdict(self.result_),
+        }
+        checkpoint.save(Path(folder), dict(self.model_.state_dict()), info)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "T1Imputer":
+        """Read what `save` wrote; nothing has to be retyped."""
+        tensors, info = checkpoint.load(Path(folder))
+        if info.get("kind") != "T1Imputer":
+            raise InputError(f"{folder} holds no fitted T1Imputer.\nGive a folder that T1Imputer.save wrote.")
+        params = {k: tuple(v) if isinstance(v, list) else v for k, v in info["params"].items()}
+        imputer = cls(**params)
+        imputer.model_ = T1(T1Config(**info["network"]))
+        imputer.model_.load_state_dict(tensors)
+        imputer.scaler_ = Scaler.from_dict(info["scaler"])
+        imputer.known_ = np.array(info["known"], dtype=bool)
+        imputer.n_features_in_ = len(imputer.known_)
+        if info["columns"] is not None:
+            imputer.feature_names_in_ = np.array(info["columns"], dtype=object)
+        history = tuple(Record(**record) for record in info["result"].pop("history"))
+        imputer.result_ = FitResult(**info["result"], history=history)
+        return imputer
+
+
+def _lengthen(values: FloatArray, window: int) -> FloatArray:
+    """At least `window` rows: missing ones are added at the end."""
+    short = max(0, window - len(values))
+    return np.pad(values, ((0, short), (0, 0)), constant_values=np.nan) if short else values
+
+
+def _windows(series: list[FloatArray], window: int) -> WindowSet:
+    return WindowSet.concat([WindowSet.from_series(v, window) for v in series])

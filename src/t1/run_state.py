@@ -1,0 +1,183 @@
+"""Where a training run stands, and how that is saved and taken up again."""
+
+import dataclasses
+import json
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from t1 import checkpoint
+from t1.data.window import WindowSet
+from t1.errors import InputError
+from t1.models.base import Model
+from t1.schedule import TrainConfig
+
+Reason = Literal["epochs", "steps", "seconds", "patience", "stopped"]
+Identity = dict[str, Any]
+
+# What a resumed run may change: when it ends, and how often it saves.
+CHANGEABLE = ("max_epochs", "max_steps", "max_seconds", "patience", "checkpoint_seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One validation."""
+
+    epoch: int  # the first is 1
+    step: int
+    train_loss: float | None  # the mean of the steps since the last validation
+    valid_loss: float | None
+    learning_rate: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitResult:
+    """How a run ended; the model holds the weights of `best_step`."""
+
+    best_loss: float | None  # None: never validated, the best weights are the last
+    best_epoch: int
+    best_step: int
+    epochs: int  # begun
+    steps: int
+    seconds: float
+    reason: Reason
+    history: tuple[Record, ...]
+
+
+@dataclass
+class RunState:
+    """Everything a run has to remember besides tensors; the rest follows from the seed and the step."""
+
+    step: int = 0
+    seconds: float = 0.0
+    validated_step: int = 0
+    without_better: int = 0  # validations since the best one
+    best_loss: float | None = None
+    best_step: int = 0
+    loss_sum: float = 0.0  # of the steps since the last validation
+    loss_count: int = 0
+    slowest_validation: float = 0.0  # seconds
+    learning_rate: float = 0.0  # of the last step
+    history: list[Record] = field(default_factory=list)
+
+    @property
+    def train_loss(self) -> float | None:
+        """The mean training loss since the last validation."""
+        return self.loss_sum / self.loss_count if self.loss_count else None
+
+    def result(self, reason: Reason, per_epoch: int) -> FitResult:
+        """What the run comes to if it ends here."""
+        return FitResult(
+            best_loss=self.best_loss,
+            best_epoch=epoch_of(self.best_step, per_epoch),
+            best_step=self.best_step,
+            epochs=epoch_of(self.step, per_epoch),
+            steps=self.step,
+            seconds=self.seconds,
+            reason=reason,
+            history=tuple(self.history),
+        )
+
+
+def epoch_of(step: int, per_epoch: int) -> int:
+    """The epoch in which step number `step` is taken; both count from 1."""
+    return max(1, -(-step // per_epoch))
+
+
+def weights_of(model: Model) -> dict[str, Tensor]:
+    """A copy of the model's weights and buffers."""
+    return {name: t.detach().clone() for name, t in model.state_dict().items()}
+
+
+def identity(model: Model, train: WindowSet, valid: WindowSet | None, config: TrainConfig) -> Identity:
+    """What has to be the same for a run to go on: the model, the settings and the data."""
+    settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in CHANGEABLE}
+    made = {
+        "model": {"name": model.name, **dataclasses.asdict(model.config)},
+        "training": settings,
+        "data": {"training": _fingerprint(train), "validation": valid and _fingerprint(valid)},
+    }
+    same: Identity = json.loads(json.dumps(made, default=str))  # tuples become lists, as in the file
+    return same
+
+
+def save_run(
+    folder: Path,
+    state: RunState,
+    *,
+    model: Model,
+    best: dict[str, Tensor],
+    optimiser: torch.optim.Optimizer,
+    identity: Identity,
+) -> None:
+    """Write the run's checkpoint."""
+    tensors = {f"model.{name}": t for name, t in model.state_dict().items()}
+    tensors |= {f"best.{name}": t for name, t in best.items()}
+    for i, moments in optimiser.state_dict()["state"].items():
+        tensors |= {f"adam.{i}.{name}": t for name, t in moments.items()}
+    checkpoint.save(
+        folder, tensors, {"kind": "training", "run": identity, "state": dataclasses.asdict(state)}
+    )
+
+
+def load_run(
+    folder: Path, *, model: Model, optimiser: torch.optim.Optimizer, identity: Identity
+) -> tuple[RunState, dict[str, Tensor]]:
+    """Put the saved run's weights and moments in place; give its state and its best weights."""
+    tensors, info = checkpoint.load(folder)
+    if info.get("kind") != "training":
+        raise InputError(
+            f"{folder} holds a model, not a training run.\n"
+            "Give the training's own folder, or start anew with resume=False."
+        )
+    _check_same(folder, info["run"], identity)
+    groups: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "adam": {}}
+    for name, tensor in tensors.items():
+        group, _, rest = name.partition(".")
+        groups[group][rest] = tensor
+    shapes = {name: t.shape for name, t in model.state_dict().items()}
+    for group in ("model", "best"):
+        if {name: t.shape for name, t in groups[group].items()} != shapes:
+            raise InputError(
+                f"the weights in {folder} have other names or shapes than the model's.\n"
+                "Resume with the model it was started with, or start anew with resume=False."
+            )
+    model.load_state_dict(groups["model"])
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in groups["adam"].items():
+        i, _, rest = name.partition(".")
+        moments.setdefault(int(i), {})[rest] = tensor
+    optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
+    state = RunState(**info["state"])
+    state.history = [Record(**record) for record in info["state"]["history"]]
+    device = next(iter(model.state_dict().values())).device
+    return state, {name: t.to(device) for name, t in groups["best"].items()}
+
+
+def _check_same(folder: Path, saved: Identity, current: Identity) -> None:
+    for part, settings in current.items():
+        before = saved[part]
+        differing = [
+            f"{name} is {settings.get(name)!r}, was {before.get(name)!r}"
+            for name in sorted(settings.keys() | before.keys())
+            if settings.get(name) != before.get(name)
+        ]
+        if differing:
+            raise InputError(
+                f"the run in {folder} was started with another {part} setting: {'; '.join(differing)}.\n"
+                "Only budgets may change: resume with the same settings, or start anew with resume=False."
+            )
+
+
+def _fingerprint(windows: WindowSet) -> str:
+    """A few letters that differ for different windows."""
+    n = 0
+    for array in (windows.rows, windows.seen, windows.starts):
+        n = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, n)
+    return f"{len(windows)} windows of {windows.window} x {windows.n_vars}, crc {n:08x}"

@@ -1,0 +1,84 @@
+"""The settings of a training run: its budgets, and the learning rate over the budget."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from t1.errors import InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """How to train; the defaults are the paper's (section 4). The budget that ends first ends the run."""
+
+    seed: int = 102
+    batch_size: int = 16
+    learning_rate: float = 1e-3
+    schedule: Literal["constant", "cosine"] = "constant"  # cosine: decay to 0 where the budget ends
+    warmup: float = 0.02  # the share of the budget in which the rate rises; cosine only
+    max_epochs: int | None = 300
+    max_steps: int | None = None
+    max_seconds: float | None = None  # wall clock, all sessions of a resumed run together
+    patience: int | None = 30  # stop after so many validations without a better loss
+    validate_every: int | None = None  # in steps; None: after every epoch
+    checkpoint_seconds: float = 30.0  # at least so often, and after every validation
+    eval_batch_size: int = 64
+
+    def __post_init__(self) -> None:
+        self._whole("seed", 0)
+        self._whole("batch_size", 1)
+        self._whole("eval_batch_size", 1)
+        for name in ("max_epochs", "max_steps", "patience", "validate_every"):
+            if getattr(self, name) is not None:
+                self._whole(name, 1)
+        self._number("learning_rate", above=0)
+        self._number("checkpoint_seconds", least=0)
+        self._number("warmup", least=0, below=1)
+        if self.max_seconds is not None:
+            self._number("max_seconds", above=0)
+        if self.schedule not in ("constant", "cosine"):
+            raise InputError(f"unknown schedule {self.schedule!r}.\nUse constant or cosine.")
+        if self.max_epochs is None and self.max_steps is None and self.max_seconds is None:
+            raise InputError("training would never end.\nSet max_epochs, max_steps or max_seconds.")
+
+    def _whole(self, name: str, least: int) -> None:
+        value = getattr(self, name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise InputError(f"{name} is {value!r}.\nGive a whole number of at least {least}.")
+
+    def _number(
+        self, name: str, *, above: float = -math.inf, least: float = -math.inf, below: float = math.inf
+    ) -> None:
+        value = getattr(self, name)
+        good = isinstance(value, int | float) and math.isfinite(value)
+        if not good or not (value > above and value >= least and value < below):
+            bounds = [f"above {above:g}"] * (above > -math.inf) + [f"of at least {least:g}"] * (
+                least > -math.inf
+            )
+            bounds += [f"below {below:g}"] * (below < math.inf)
+            raise InputError(f"{name} is {value!r}.\nGive a number {' and '.join(bounds)}.")
+
+    def total_steps(self, per_epoch: int) -> int | None:
+        """After how many steps the run ends, if it is not the clock that ends it."""
+        limits = [self.max_steps] if self.max_steps is not None else []
+        if self.max_epochs is not None:
+            limits.append(self.max_epochs * per_epoch)
+        return min(limits, default=None)
+
+    def spent(self, step: int, per_epoch: int, seconds: float, reserve: float = 0.0) -> float:
+        """The share of the budget that is used up, from 0 to 1; `reserve` seconds are kept for the end."""
+        total = self.total_steps(per_epoch)
+        shares = [step / total] if total is not None else []
+        if self.max_seconds is not None:
+            usable = self.max_seconds - reserve
+            shares.append(seconds / usable if usable > seconds else 1.0)
+        return min(1.0, max(shares))
+
+    def rate(self, spent: float) -> float:
+        """The learning rate when the share `spent` of the budget is used up."""
+        if self.schedule == "constant":
+            return self.learning_rate
+        if spent < self.warmup:
+            return self.learning_rate * max(spent / self.warmup, 0.01)  # a rate of 0 would waste a step
+        decay = (spent - self.warmup) / (1 - self.warmup)
+        return self.learning_rate * (1 + math.cos(math.pi * decay)) / 2

@@ -1,0 +1,346 @@
+"""The only training loop, for every model: budgets, early stop, best weights, resume after kill -9.
+
+Everything random in step k is a pure function of the seed and k: the order of an epoch, the hidden cells,
+dropout. So a resumed run needs no random state, and ends with the same bits as one that was never killed.
+"""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from numpy.random import Generator, default_rng
+from torch import Tensor
+
+from t1 import checkpoint
+from t1.data.window import WindowSet
+from t1.device import own_randomness, resolve_device, to_device
+from t1.errors import InputError, TrainingDiverged
+from t1.memory import keep_freed_memory
+from t1.metrics import ErrorSum
+from t1.models.base import Batch, Model
+from t1.progress import OnProgress, Progress
+from t1.run_state import (
+    FitResult,
+    Reason,
+    Record,
+    RunState,
+    epoch_of,
+    identity,
+    load_run,
+    save_run,
+    weights_of,
+)
+from t1.schedule import TrainConfig
+
+__all__ = ["FitResult", "Hide", "Record", "TrainConfig", "fit", "resolve_device"]
+
+BoolArray = npt.NDArray[np.bool_]
+Hide = Callable[[npt.NDArray[np.float32], BoolArray, Generator], BoolArray]  # values, observed, rng -> hidden
+
+ORDER, MASKS, VALIDATION, DROPOUT = 1, 2, 3, 4  # streams of random numbers
+LOSSES_AT_ONCE = 16  # a GPU is asked for its losses that seldom, each time it has to be waited for
+
+
+def fit(
+    model: Model,
+    train: WindowSet,
+    valid: WindowSet | None,
+    config: TrainConfig,
+    *,
+    hide: Hide,
+    valid_hide: Hide | None = None,
+    device: str | torch.device = "cpu",
+    folder: str | Path | None = None,
+    resume: bool = False,
+    on_progress: OnProgress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> FitResult:
+    """Train the model to fill the cells that `hide` draws; it ends with the best weights, in eval mode.
+
+    With a `folder` the run is saved there, and `resume` takes it up again where it was when it was killed or
+    its budget ended; budgets may have been raised meanwhile.
+    """
+    for part, windows in (("training", train), ("validation", valid)):
+        if windows is not None and not (len(windows) and windows.seen.any()):
+            raise InputError(
+                f"the {part} part has {len(windows)} windows with {windows.seen.sum()} observed values.\n"
+                "Use a longer series, a shorter window or another split."
+            )
+    keep_freed_memory()
+    place = resolve_device(device)
+    model.to(place)
+    with own_randomness(place) as seed_torch:
+        run = _Run(model, train, valid, config, hide, valid_hide or hide, place, seed_torch)
+        run.folder = Path(folder) if folder is not None else None
+        run.on_progress = on_progress or run.on_progress
+        run.should_stop = should_stop or run.should_stop
+        if resume and run.folder and checkpoint.exists(run.folder):
+            run.take_up(run.folder)
+        else:
+            run.keep()  # also finds out now, not in an hour, whether the folder can be written
+        try:
+            model.train()
+            reason = run.go()
+        finally:
+            model.load_state_dict(run.best)
+            model.train()  # drops what a model may have derived from other weights
+            model.eval()
+        return run.state.result(reason, run.per_epoch)
+
+
+class _Run:
+    """A model in training: its optimiser, its state and its best weights."""
+
+    def __init__(
+        self,
+        model: Model,
+        train: WindowSet,
+        valid: WindowSet | None,
+        config: TrainConfig,
+        hide: Hide,
+        valid_hide: Hide,
+        device: torch.device,
+        seed_torch: Callable[[int], None],
+    ) -> None:
+        self.model, self.train, self.valid, self.config = model, train, valid, config
+        self.hide, self.valid_hide, self.device, self.seed_torch = hide, valid_hide, device, seed_torch
+        self.folder: Path | None = None
+        self.on_progress: OnProgress = lambda progress: None
+        self.should_stop: Callable[[], bool] = lambda: False
+        self.per_epoch = -(-len(train) // config.batch_size)
+        self.order: tuple[int, npt.NDArray[np.int64]] = (-1, np.empty(0, np.int64))  # of which epoch
+        self.pending: list[tuple[int, Tensor]] = []  # losses that were not looked at yet, with their steps
+        self.stepping = (0, 0.0)  # steps of this session, and the seconds they took
+        self.started = self.kept_at = perf_counter()
+        self.kept_step = -1
+        parameters = [p for p in model.parameters() if p.requires_grad]
+        fused = device.type in ("cpu", "cuda") and all(p.is_floating_point() for p in parameters)
+        self.optimiser = torch.optim.Adam(parameters, lr=config.learning_rate, fused=fused)
+        self.identity = identity(model, train, valid, config)
+        self.state = RunState()
+        self.best = weights_of(model)
+
+    # ------------------------------------------------------------ the loop
+
+    def go(self) -> Reason:
+        """Step, validate and save until a budget ends or somebody wants to stop."""
+        state = self.state
+        every = self.config.validate_every or self.per_epoch
+        reason = None
+        while reason is None:
+            if state.step % every == 0 and state.step != state.validated_step and not self.validate():
+                return self.stop()
+            reason = self.ended()
+            if reason is None:
+                if self.should_stop():
+                    return self.stop()
+                self.learn()
+                if perf_counter() - self.kept_at >= self.config.checkpoint_seconds:
+                    self.keep()
+        if state.step != state.validated_step and not self.validate():
+            return self.stop()
+        return reason
+
+    def ended(self) -> Reason | None:
+        """Which budget is used up, if one is."""
+        state, config = self.state, self.config
+        if config.patience is not None and state.without_better >= config.patience:
+            return "patience"
+        if self.spent() < 1:
+            return None
+        if config.max_steps is not None and state.step >= config.max_steps:
+            return "steps"
+        if config.max_epochs is not None and state.step >= config.max_epochs * self.per_epoch:
+            return "epochs"
+        return "seconds"
+
+    def stop(self) -> Reason:
+        """Keep what there is without another validation, for somebody waits."""
+        if self.state.step != self.kept_step:
+            self.keep()
+        return "stopped"
+
+    def learn(self) -> None:
+        """One step of the optimiser."""
+        state, began = self.state, perf_counter()
+        values, observed = self.train.batch(self.chosen())
+        rng = default_rng([self.config.seed, MASKS, state.step])
+        hidden = self.hide(values, observed, rng) & observed
+        if hidden.any():  # else there is nothing to learn from
+            self.seed_torch(self.torch_seed(DROPOUT, state.step))
+            state.learning_rate = self.optimiser.param_groups[0]["lr"] = self.config.rate(self.spent())
+            loss = self.model.loss(
+                Batch(*(to_device(x, self.device) for x in (values, observed & ~hidden, hidden)))
+            )
+            loss.backward()  # type: ignore[no-untyped-call]
+            self.optimiser.step()
+            self.optimiser.zero_grad(set_to_none=True)
+            self.pending.append((state.step + 1, loss.detach()))
+        state.step += 1
+        if self.device.type == "cpu" or len(self.pending) >= LOSSES_AT_ONCE:
+            self.look_at_losses()
+        self.tick()
+        steps, seconds = self.stepping
+        self.stepping = (steps + 1, seconds + perf_counter() - began)
+        self.report()
+
+    def chosen(self) -> npt.NDArray[np.int64]:
+        """The windows of this step: the next ones in the epoch's own random order."""
+        epoch, position = divmod(self.state.step, self.per_epoch)
+        if self.order[0] != epoch:
+            rng = default_rng([self.config.seed, ORDER, epoch])
+            self.order = (epoch, rng.permutation(len(self.train)))
+        size = self.config.batch_size
+        return self.order[1][position * size : (position + 1) * size]
+
+    def validate(self) -> bool:
+        """Score the validation part and keep the weights if they are the best; False if told to stop."""
+        state, began = self.state, perf_counter()
+        self.check()
+        loss = None
+        if self.valid is not None:
+            loss = self.valid_loss(self.valid)
+            if loss is None:
+                return False
+            if not math.isfinite(loss):
+                self.diverged("validation loss", loss, state.step)
+            better = state.best_loss is None or loss < state.best_loss
+            state.without_better = 0 if better else state.without_better + 1
+            if better:
+                self.take_as_best()
+                state.best_loss = loss
+        state.slowest_validation = max(state.slowest_validation, perf_counter() - began)
+        self.tick()
+        state.history.append(
+            Record(
+                epoch=epoch_of(state.step, self.per_epoch),
+                step=state.step,
+                train_loss=state.train_loss,
+                valid_loss=loss,
+                learning_rate=state.learning_rate,
+                seconds=state.seconds,
+            )
+        )
+        state.validated_step = state.step
+        state.loss_sum, state.loss_count = 0.0, 0
+        self.keep()
+        self.report()
+        return True
+
+    @torch.no_grad()
+    def valid_loss(self, valid: WindowSet) -> float | None:
+        """Mean squared error over the hidden cells of all windows; the same cells at every validation."""
+        self.model.eval()
+        self.seed_torch(self.torch_seed(VALIDATION, 0))  # some models draw samples
+        errors = ErrorSum(valid.n_vars)
+        size = self.config.eval_batch_size
+        for i in range(-(-len(valid) // size)):
+            if self.should_stop():
+                return None
+            values, observed = valid.batch(slice(i * size, (i + 1) * size))
+            rng = default_rng([self.config.seed, VALIDATION, i])
+            hidden = self.valid_hide(values, observed, rng) & observed
+            visible = observed & ~hidden
+            shown = np.where(visible, values, np.float32(0))  # a model that looks too far finds nothing
+            fill = self.model(to_device(shown, self.device), to_device(visible, self.device))
+            errors.add(values, fill.cpu().numpy(), hidden)
+        self.model.train()
+        if not errors.count:
+            raise InputError(
+                "no cell of the validation part was hidden, so nothing can be scored.\n"
+                "Hide a larger share, or train without a validation part."
+            )
+        return errors.mse
+
+    # ------------------------------------------------------------ bookkeeping
+
+    def tick(self) -> None:
+        self.state.seconds = perf_counter() - self.started
+
+    def spent(self) -> float:
+        state = self.state
+        return self.config.spent(state.step, self.per_epoch, state.seconds, state.slowest_validation)
+
+    def torch_seed(self, stream: int, number: int) -> int:
+        sequence = np.random.SeedSequence([self.config.seed, stream, number])
+        return int(sequence.generate_state(1, np.uint64)[0] >> 1)
+
+    def take_as_best(self) -> None:
+        self.best, self.state.best_step = weights_of(self.model), self.state.step
+
+    def keep(self) -> None:
+        """Save the run; until a validation has named the best weights, they are the last."""
+        state = self.state
+        self.check()
+        if state.best_loss is None:
+            self.take_as_best()
+        if self.folder is not None:
+            save_run(
+                self.folder,
+                state,
+                model=self.model,
+                best=self.best,
+                optimiser=self.optimiser,
+                identity=self.identity,
+            )
+        self.kept_at, self.kept_step = perf_counter(), state.step
+
+    def take_up(self, folder: Path) -> None:
+        """Go on where the run in this folder stood."""
+        self.state, self.best = load_run(
+            folder, model=self.model, optimiser=self.optimiser, identity=self.identity
+        )
+        self.started -= self.state.seconds
+        self.kept_step = self.state.step
+
+    def check(self) -> None:
+        """Stop the run before bad weights are scored or saved; a last finite loss may have spoilt them."""
+        self.look_at_losses()
+        if not all(bool(torch.isfinite(p).all()) for p in self.model.parameters()):
+            self.diverged("weights", math.nan, self.state.step)
+
+    def look_at_losses(self) -> None:
+        """Add up the losses of the last steps, and stop the run if one is no number."""
+        state = self.state
+        if not self.pending:
+            return
+        losses = torch.stack([loss for _, loss in self.pending]).tolist()
+        for (step, _), loss in zip(self.pending, losses, strict=True):
+            if not math.isfinite(loss):
+                self.diverged("training loss", loss, step)
+            state.loss_sum += loss
+            state.loss_count += 1
+        self.pending.clear()
+
+    def diverged(self, what: str, value: float, step: int) -> NoReturn:
+        rate, epoch = self.state.learning_rate, epoch_of(step, self.per_epoch)
+        raise TrainingDiverged(
+            f"the {what} became {value} at step {step} (epoch {epoch}, learning rate {rate:g}).\n"
+            f"Use a smaller learning rate, such as {rate / 4:.1g}, and check that every variable is scaled "
+            f"to a standard deviation of about 1. The weights of step {self.state.best_step} are kept."
+        )
+
+    def report(self) -> None:
+        state = self.state
+        spent = self.spent()
+        steps, seconds = self.stepping
+        timed = self.config.max_seconds is not None
+        self.on_progress(
+            Progress(
+                step=state.step,
+                total_steps=None if timed else self.config.total_steps(self.per_epoch),
+                epoch=epoch_of(state.step, self.per_epoch),
+                train_loss=state.train_loss,
+                valid_loss=state.history[-1].valid_loss if state.history else None,
+                best_loss=state.best_loss,
+                learning_rate=state.learning_rate,
+                steps_per_second=steps / seconds if seconds else None,
+                seconds=state.seconds,
+                seconds_left=state.seconds * (1 - spent) / spent if spent else None,
+            )
+        )
