@@ -43,14 +43,23 @@ class Series:
 
     @classmethod
     def read(cls, X: Any) -> "Series":
+        named = hasattr(X, "columns")
+        if isinstance(
+            X, list | tuple
+        ):  # rows of numbers come back as an array, as everywhere in scikit-learn
+            X = Table.from_any(X).values
+        elif hasattr(X, "__array__") and not named:
+            X = np.asarray(X)
         if isinstance(X, np.ndarray) and X.ndim == 3:
             samples, time, n_vars = X.shape
             table = Table.from_any(X.reshape(samples * time, n_vars))
             values = list(table.values.reshape(X.shape))
-            return cls(values, None, n_vars, lambda filled: table.to_native(np.concatenate(filled)).reshape(X.shape))
+            return cls(
+                values, None, n_vars, lambda filled: table.to_native(np.concatenate(filled)).reshape(X.shape)
+            )
         table = Table.from_any(X)
-        named = None if isinstance(X, np.ndarray | list | tuple) else table.columns
-        return cls([table.values], named, len(table.columns), lambda filled: table.to_native(filled[0]))
+        columns = table.columns if named else None
+        return cls([table.values], columns, len(table.columns), lambda filled: table.to_native(filled[0]))
 
 
 class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -112,6 +121,8 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._remember_columns(series)
         known = np.any([(~np.isnan(v)).any(axis=0) for v in series.values], axis=0)
         self._say_empty(series, known)
+        if not isinstance(self.window, int) or self.window < SHORTEST:
+            raise InputError(f"window is {self.window!r}.\nGive a whole number of at least {SHORTEST}.")
         window = max(SHORTEST, min(self.window, max(len(v) for v in series.values)))
         values = [_lengthen(v[:, known], window) for v in series.values]
         scaler = Scaler.from_observed(np.concatenate(values))
@@ -120,8 +131,11 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         donor = np.concatenate([~np.isnan(v) for v in scaled])
 
         def hidden(values: Any, observed: Any, rng: np.random.Generator) -> Any:
-            settings = {"rate": self._rate()} if self.pattern in ("mixed", "point", "mnar") else {}
-            return hide(self.pattern, observed, rng=rng, values=values, donor_observed=donor, **settings)
+            settings = {"rate": self._rate()} if self.pattern in ("mixed", "point") else {}
+            mask = hide(self.pattern, observed, rng=rng, values=values, donor_observed=donor, **settings)
+            if not mask.any() and observed.any():  # a tiny table: hide one cell, or there is nothing to learn
+                mask.flat[rng.choice(np.flatnonzero(observed))] = True
+            return mask
 
         device = resolve_device(self.device)
         with own_randomness(device) as seed_torch:
@@ -155,20 +169,21 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _rate(self) -> float | tuple[float, float]:
-        return tuple(self.rate) if isinstance(self.rate, list) else self.rate  # type: ignore[return-value]
+        return self.rate if isinstance(self.rate, int | float) else (self.rate[0], self.rate[1])
 
     def _split(self, series: list[FloatArray], window: int) -> tuple[WindowSet, WindowSet]:
-        """The last `valid_share` of a single series, or of the samples; all of it where that is too little."""
+        """The last `valid_share` of a single series, or of the samples; all, where that is too little."""
         if not 0 <= self.valid_share < 1:
             raise InputError(f"valid_share must be in [0, 1), got {self.valid_share}.\nThe default is 0.1.")
         if len(series) > 1:
             n_valid = max(1, round(len(series) * self.valid_share))
-            return _windows(series[:-n_valid], window), _windows(series[-n_valid:], window)
-        n_valid = round(len(series[0]) * self.valid_share)
-        if n_valid < window or len(series[0]) - n_valid < 2 * window:
-            whole = _windows(series, window)
-            return whole, whole
-        return _windows([series[0][:-n_valid]], window), _windows([series[0][-n_valid:]], window)
+            parts = series[:-n_valid], series[-n_valid:]
+        else:
+            n_valid = round(len(series[0]) * self.valid_share)
+            parts = [series[0][:-n_valid]], [series[0][-n_valid:]]
+        if any(sum(len(v) >= window and not np.isnan(v).all() for v in part) == 0 for part in parts):
+            parts = series, series
+        return _windows(parts[0], window), _windows(parts[1], window)
 
     # ------------------------------------------------------------ filling
 
@@ -216,8 +231,8 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _check_columns(self, series: Series) -> None:
         if series.n_columns != self.n_features_in_:
             raise InputError(
-                f"X has {series.n_columns} features, but T1Imputer is expecting {self.n_features_in_} features "
-                "as input.\nGive the columns of the fit, in the order of the fit."
+                f"X has {series.n_columns} features, but T1Imputer is expecting {self.n_features_in_} "
+                "features as input.\nGive the columns of the fit, in the order of the fit."
             )
         if series.columns is not None and hasattr(self, "feature_names_in_"):
             check_columns(tuple(self.feature_names_in_), series.columns)
@@ -271,7 +286,9 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tensors, info = checkpoint.load(Path(folder))
         if info.get("kind") != "T1Imputer":
             raise InputError(f"{folder} holds no fitted T1Imputer.\nGive a folder that T1Imputer.save wrote.")
-        params = {k: tuple(v) if isinstance(v, list) else v for k, v in info["params"].items()}
+        params: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in info["params"].items()
+        }
         imputer = cls(**params)
         imputer.model_ = T1(T1Config(**info["network"]))
         imputer.model_.load_state_dict(tensors)

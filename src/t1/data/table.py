@@ -41,6 +41,14 @@ class Table:
     @classmethod
     def from_any(cls, X: Any) -> Table:
         """Read a 2-D array, a list of rows, or a pandas, polars or pyarrow table of numbers."""
+        if hasattr(X, "toarray"):
+            raise InputError(
+                "sparse data is not supported.\nGive X.toarray(), with NaN where a value is missing."
+            )
+        if hasattr(X, "__array__") and not (
+            isinstance(X, np.ndarray) or _is_frame(X) or nw.dependencies.is_into_series(X)
+        ):
+            X = np.asarray(X)
         if isinstance(X, np.ndarray):
             columns, cells = _read_array(X)
         elif isinstance(X, list | tuple):
@@ -109,7 +117,7 @@ def _read_array(X: AnyArray) -> tuple[tuple[str, ...], Cells]:
     if X.ndim != 2:
         raise InputError(
             f"expected a table of 2 dimensions (time, columns), got {X.ndim} with shape {X.shape}.\n"
-            "Use x.reshape(-1, 1) for a single series; give several tables one at a time."
+            "Reshape your data: x.reshape(-1, 1) for a single series; give several tables one at a time."
         )
     columns = tuple(f"x{j}" for j in range(X.shape[1]))
     _check_size(X.shape[0], columns)
@@ -154,6 +162,10 @@ def _read_frame(X: Any) -> tuple[tuple[str, ...], Cells]:
     return columns, (_cells(series) for series in frame.iter_columns())
 
 
+def _is_frame(X: Any) -> bool:
+    return nw.dependencies.is_into_dataframe(X) or hasattr(X, "__dataframe__")
+
+
 def _narwhals(X: Any) -> nw.DataFrame[Any]:
     if isinstance(X, pd.DataFrame):  # by position: pandas names may be numbers, tuples, or repeat themselves
         X = X.set_axis([str(j) for j in range(X.shape[1])], axis=1)
@@ -178,9 +190,13 @@ def _cells(series: nw.Series[Any]) -> AnyArray:
 
 
 def _check_size(n_rows: int, columns: tuple[str, ...]) -> None:
-    for count, what in ((len(columns), "columns"), (n_rows, "rows")):
+    shape = (n_rows, len(columns))
+    for count, what, unit in ((shape[1], "columns", "feature"), (n_rows, "rows", "sample")):
         if count == 0:
-            raise InputError(f"the table has no {what}.\nGive at least one column and one row.")
+            raise InputError(
+                f"the table has no {what}: 0 {unit}(s) (shape={shape}) while a minimum of 1 is required.\n"
+                "Give at least one column and one row."
+            )
 
 
 def _to_numbers(columns: tuple[str, ...], cells: Cells) -> FloatArray:
@@ -234,7 +250,7 @@ def _refuse(name: str, cells: AnyArray, strange: BoolArray) -> NoReturn:
     elif isinstance(cell, bool | np.bool_):
         what, cure = "true/false values", "Leave the column out, or turn it into the numbers 0 and 1."
     elif isinstance(cell, Complex):
-        what, cure = "complex numbers", "Give the real and the imaginary part as two columns."
+        what, cure = "complex numbers", "Complex data not supported: give the real and the imaginary part apart."
     elif isinstance(cell, str):
         what, cure = "text", "Leave the column out, or turn it into numbers (NaN where there is none)."
     else:
