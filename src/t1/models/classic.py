@@ -1,7 +1,7 @@
 """The simple methods the field forgets: fill a table from its own columns, without training a network.
 
-Each takes `values` (time, vars) with NaN where missing and returns a filled copy: observed cells are untouched,
-a column with no observed value stays NaN. Nothing is random.
+Each takes `values` (time, vars) with NaN where missing and returns a filled copy: observed cells are
+untouched, a column with no observed value stays NaN, nothing is random. Periods and gaps count rows.
 """
 
 from collections.abc import Callable
@@ -83,8 +83,8 @@ def seasonal(values: FloatArray, *, period: int | None = None) -> FloatArray:
 def regression(values: FloatArray, *, n_helpers: int = 8) -> FloatArray:
     """Correct the straight line by ridge regression on the season and the best-correlated columns.
 
-    The weights are learned on cells hidden by the table's own gaps, moved elsewhere in time, so that a long gap
-    is filled by what helped across long gaps and a short one by what helped across short ones.
+    The weights are learned on cells hidden by the table's own gaps, moved elsewhere in time, so that what is
+    trusted is what helped across gaps like these (scikit-learn's IterativeImputer ignores the order of rows).
     """
     values = _check(values)
     alive = ~np.isnan(values).all(axis=0)
@@ -108,36 +108,70 @@ def find_period(values: FloatArray) -> int | None:
     longest = len(values) // 3
     if longest < 2:
         return None
-    values = values[:, :: max(1, values.shape[1] // 64)]  # 64 columns or a few more tell enough
+    values = values[:, :: -(-values.shape[1] // 32) or 1]  # 32 columns tell enough
     z = _detrend(values)
     _, spread = _moments(z, ~np.isnan(z))
     varies = spread > 1e-9 * np.fmax.reduce(np.abs(values), axis=0, initial=0.0)
     z = z[:, varies] / spread[varies]
     if not z.size:
         return None
-    acf = _autocorrelation(z, 3 * longest // 2 + 1)
-    lags = np.arange(2, longest + 1)
-    halves = [np.interp(factor * lags, np.arange(len(acf)), acf) for factor in (0.5, 1.5)]
-    height = acf[lags] - (halves[0] + halves[1]) / 2  # a slow drift of the series cancels here
-    for _ in range(6):
+    height = _peaks(z, longest)
+    for _ in range(4):
         if not len(height) or height.max() < 0.1:
             return None
-        # Multiples of a period stand as high as the period itself: take the first peak of nearly full height.
-        first = int(np.argmax(height >= 0.8 * height.max()))
-        top = first + int(np.argmax(height[first : int(1.25 * (first + 2)) - 1]))
-        if _is_clear(z, int(lags[top])):
-            return int(lags[top])
-        height = height[: int(0.75 * first)]
+        # Multiples of a period stand as high as itself: take the first peak of nearly full height.
+        first = int(np.argmax(height >= 0.8 * height.max())) + 2
+        top = first + int(np.argmax(height[first - 2 : first + first // 4 - 1]))
+        step, reach = max(1, top // 100), top // 20
+        log_chance, period = _likeliest(z, range(top - reach, top + reach + 1, step), longest)
+        if step > 1 and log_chance < -1:
+            log_chance, period = _likeliest(z, range(period - step, period + step + 1), longest)
+        if log_chance < np.log(1e-3):
+            return _shortest(z, period)
+        height = height[: int(0.75 * first) - 2]
     return None
 
 
-def _is_clear(z: FloatArray, period: int) -> bool:
-    """Whether the mean cycle of standardised columns is more than chance."""
-    _, between, within, n_cycles = _cycle(z, period)
-    ratio, freedom = _ratio(between.sum(), within.sum()), n_cycles - 1
-    # The tail of F(2, 2 freedom). A random walk's cycles, each less its mean, are independent of each other
-    # but smooth: about 2.5 degrees of freedom in each, however many rows it has.
-    return freedom > 0 and bool((1 + ratio / freedom) ** -freedom < 1e-3)
+def _peaks(z: FloatArray, longest: int) -> FloatArray:
+    """How far the autocorrelation stands out at lags 2 to `longest`, the mean over standardised columns.
+
+    Out of its values half a cycle away, where a slow drift cancels, and relative to what is left unexplained,
+    so that a small daily cycle is seen on a large yearly one.
+    """
+    acf = _autocorrelation(z, 3 * longest // 2 + 2)
+    lags = np.arange(2, longest + 1)
+    half, more = lags // 2, lags + lags // 2
+    around = acf[half] + acf[lags - half] + acf[more] + acf[lags + lags - half]
+    peaks: FloatArray = ((acf[lags] - around / 4) / (1.05 - np.minimum(acf[lags], 1.0))).mean(axis=1)
+    return peaks
+
+
+def _likeliest(z: FloatArray, periods: range, longest: int) -> tuple[float, int]:
+    """The least log of how often chance alone gives standardised columns so strong a cycle, and its period."""
+    best = (0.0, 0)
+    for period in periods:
+        if not 2 <= period <= longest:
+            continue
+        _, between, within, n_cycles = _cycle(z, period)
+        free = np.maximum(n_cycles - 1, 1e-9)
+        # The tail of F(2, 2 free). A random walk's cycles, each less its mean, are independent of each other
+        # but smooth: about 2.5 degrees of freedom in each, however many rows it has.
+        alone = (-free * np.log1p(_ratio(between, within) / free)).min() + np.log(len(free))
+        pooled = -free.mean() * np.log1p(_ratio(between.sum(), within.sum()) / free.mean())
+        best = min(best, (float(min(alone, pooled)), period))
+    return best
+
+
+def _shortest(z: FloatArray, period: int) -> int:
+    """The period, or that part of it whose mean cycle varies nearly as much: a multiple repeats as well."""
+
+    def variance(candidate: int) -> float:
+        _, between, within, n_cycles = _cycle(z, candidate)
+        return float((np.maximum(between - within, 0) / np.maximum(n_cycles, 1)).sum())
+
+    enough = 0.7 * variance(period)
+    parts = (part for part in range(2, period) if period % part == 0)
+    return next((part for part in parts if variance(part) >= enough), period)
 
 
 def _ratio(between: npt.ArrayLike, within: npt.ArrayLike) -> FloatArray:
@@ -147,20 +181,20 @@ def _ratio(between: npt.ArrayLike, within: npt.ArrayLike) -> FloatArray:
     return ratio
 
 
-def _cycle(values: FloatArray, period: int) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """The mean cycle (period, vars), the variances between its phases and within, and the mean number of cycles.
+def _cycle(values: FloatArray, period: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The mean cycle (period, vars), its variance between phases, that within, the number of cycles seen.
 
     Two-way analysis of variance, phase by cycle, by backfitting: gaps leave it unbalanced.
     """
     n_cycles = -(-len(values) // period)
-    x = np.full((n_cycles * period, values.shape[1]), np.nan)
-    x[: len(values)] = values
-    x = x.reshape(n_cycles, period, -1)
-    seen = ~np.isnan(x)
-    x = np.where(seen, x, 0.0)
+    n_vars = values.shape[1]
+    padded = np.full((n_cycles * period, n_vars), np.nan)
+    padded[: len(values)] = values
+    seen = ~np.isnan(padded).reshape(n_cycles, period, n_vars)
+    x = np.where(seen, padded.reshape(n_cycles, period, n_vars), 0.0)
     per_phase, per_cycle = seen.sum(axis=0), seen.sum(axis=1)
-    profile = np.zeros(x.shape[1:])
-    level = np.zeros((n_cycles, x.shape[2]))
+    profile = np.zeros((period, n_vars))
+    level = np.zeros((n_cycles, n_vars))
     for _ in range(4):
         level = (x - seen * profile).sum(axis=1) / np.maximum(per_cycle, 1)
         profile = (x - seen * level[:, None]).sum(axis=0) / np.maximum(per_phase, 1)
@@ -174,15 +208,15 @@ def _cycle(values: FloatArray, period: int) -> tuple[FloatArray, FloatArray, Flo
     for j in np.flatnonzero((n_phases > 0) & (n_phases < period)):
         known = per_phase[:, j] > 0
         profile[~known, j] = np.interp(phases[~known], phases[known], profile[known, j], period=period)
-    return profile, between, within, float(per_phase.sum() / max(n_phases.sum(), 1))
+    return profile, between, within, per_phase.sum(axis=0) / np.maximum(n_phases, 1)
 
 
 def _autocorrelation(z: FloatArray, n_lags: int) -> FloatArray:
-    """Mean product of the observed pairs at each lag, over all standardised columns; 0 where there is none."""
+    """Mean product of the observed pairs of standardised columns at each lag (lags, vars); 0 where none."""
     seen = ~np.isnan(z)
     size = 1 << (2 * len(z) - 1).bit_length()  # padded, so that the end does not meet the start
     products, pairs = (
-        np.fft.irfft((np.abs(np.fft.rfft(x, size, axis=0)) ** 2).sum(axis=1), size)[:n_lags]
+        np.fft.irfft(np.abs(np.fft.rfft(x, size, axis=0)) ** 2, size, axis=0)[:n_lags]
         for x in (np.where(seen, z, 0.0), seen.astype(np.float64))
     )
     return np.where(pairs > 0.5, products / np.maximum(pairs, 0.5), 0.0)
@@ -196,7 +230,8 @@ def _detrend(values: FloatArray) -> FloatArray:
     centred = values - _moments(values, seen)[0]
     when, filled = np.where(seen, when, 0.0), np.where(seen, centred, 0.0)
     slope = (when * filled).sum(axis=0) / np.maximum((when**2).sum(axis=0), 1e-300)
-    return centred - slope * when
+    flat: FloatArray = centred - slope * when
+    return flat
 
 
 # The regression.
@@ -212,20 +247,22 @@ class _Filler:
         self.fill = self.season.copy()
 
     def look(self, rows: IntArray, j: int, helpers: IntArray) -> tuple[FloatArray, FloatArray]:
-        """For hidden cells of column j: what may tell their value (cells, features), and the straight line."""
+        """For hidden cells of column j: what may tell them (cells, features), and the straight line."""
         before, after = self.before[rows, j], self.after[rows, j]
         start = np.where(before >= 0, before, after)
         end = np.where(after < len(self.fill), after, before)
         share = ((rows - start) / np.maximum(end - start, 1))[:, None]
-        table = self.fill[:, np.append(helpers, j)]
-        lines = table[start] + share * (table[end] - table[start])  # each column's line across the gap of j
-        line, others = lines[:, -1], table[rows, :-1]
+        columns = np.append(helpers, j)
+        left, right = self.fill[start[:, None], columns], self.fill[end[:, None], columns]
+        lines = left + share * (right - left)  # each column's line across the gap of j
+        line, others = lines[:, -1], self.fill[rows[:, None], helpers]
         off_line = others - lines[:, :-1]
-        unseen = self.hidden[rows][:, helpers]
+        unseen = self.hidden[rows[:, None], helpers]
         level = np.column_stack([np.ones(len(rows)), line, self.season[rows, j] - line, others])
         reach = np.minimum(np.abs(rows - start), np.abs(end - rows))[:, None]
         far = reach / (reach + 6.0)  # the line is worth less the further away its ends are
-        return np.concatenate([level, level * far, off_line, off_line * unseen], axis=1), line
+        parts = [level, level * far, off_line, off_line * unseen, others * unseen]
+        return np.concatenate(parts, axis=1), line
 
 
 def _regress(values: FloatArray, n_helpers: int) -> FloatArray:
@@ -240,12 +277,12 @@ def _regress(values: FloatArray, n_helpers: int) -> FloatArray:
     helpers = _helpers(actual.fill, n_helpers)
     for _ in range(3):  # again with better helpers, where several columns are missing at once
         fills = [(filler, filler.fill.copy()) for filler in (rehearsal, actual)]
-        for j in np.flatnonzero(~observed.all(axis=0)):
+        for j in np.flatnonzero(~observed.all(axis=0)).tolist():
             rows = np.flatnonzero(rehearsal.hidden[:, j])
             known = observed[rows, j]
-            if known.sum() < 20:
-                continue  # too little to learn from: the season stands
             features, line = rehearsal.look(rows, j, helpers[j])
+            if known.sum() < features.shape[1]:
+                continue  # too little to learn from: the season stands
             weights = _ridge(features[known], (z[rows, j] - line)[known])
             for filler, fill in fills:
                 rows = np.flatnonzero(filler.hidden[:, j])
@@ -258,7 +295,7 @@ def _regress(values: FloatArray, n_helpers: int) -> FloatArray:
 
 
 def _hide_like_gaps(observed: BoolArray) -> BoolArray:
-    """Observed cells to rehearse on: the table's own gaps, moved in time until a fifth of each column is hidden."""
+    """Observed cells to rehearse on: the gaps, moved in time until a fifth of each column is hidden."""
     n_rows = len(observed)
     hidden = np.zeros_like(observed)
     for turn in range(1, 33):
@@ -306,7 +343,7 @@ def _ridge(features: FloatArray, target: FloatArray) -> FloatArray:
 
 def _check(values: FloatArray) -> FloatArray:
     """A float copy of a table; refuse anything but two dimensions."""
-    table = np.array(values, dtype=np.float64)
+    table = np.array(values, dtype=np.float64, order="C")
     if table.ndim != 2:
         raise InputError(
             f"expected values (time, vars), got {table.ndim} dimension(s) with shape {table.shape}.\n"

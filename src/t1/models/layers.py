@@ -161,11 +161,11 @@ class PointwiseConv(nn.Module):
 class NormedResidual(nn.Module):
     """skip + DropPath(scale · LayerNorm(x)), the norm over (chans, time): how both halves of a block end."""
 
-    def __init__(self, n_channels: int, length: int, drop_path: float) -> None:
+    def __init__(self, n_channels: int, length: int, drop_path: float, scale: float = 1e-6) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(n_channels, length))
         self.bias = nn.Parameter(torch.zeros(n_channels, length))
-        self.scale = nn.Parameter(torch.tensor(1e-6))
+        self.scale = nn.Parameter(torch.tensor(scale))
         self.drop_path = drop_path
 
     def forward(self, skip: Tensor, x: Tensor, n_vars: int) -> Tensor:  # both (rows, chans, time)

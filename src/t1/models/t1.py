@@ -36,6 +36,8 @@ class T1Config:
     projection: Literal["shared", "per_step"] = "shared"  # the last projection: one, or one per time step
     attention_dropout: float = 0.1
     drop_path: float = 0.1
+    residual_scale: float = 1e-6  # where the learned scale of every residual branch starts
+    anchor: Literal["none", "linear"] = "none"  # linear: learn what linear interpolation lacks
 
     def __post_init__(self) -> None:
         for name in ("depths", "large_kernels"):  # a config read from JSON brings lists
@@ -67,6 +69,7 @@ class T1Config:
             ("cross", ("attention", "convolution", "none")),
             ("upsample", ("shuffle", "linear")),
             ("projection", ("shared", "per_step")),
+            ("anchor", ("none", "linear")),
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}")
@@ -141,10 +144,10 @@ class Block(nn.Module):
             PointwiseConv(config.n_vars, config.n_vars) if config.cross == "convolution" else None
         )
         self.attn_out = PointwiseConv(c, c)
-        self.attn_norm = NormedResidual(c, length, config.drop_path)
+        self.attn_norm = NormedResidual(c, length, config.drop_path, config.residual_scale)
         self.ffn_in = PointwiseConv(c, config.n_ffn)
         self.ffn_out = PointwiseConv(config.n_ffn, c)
-        self.ffn_norm = NormedResidual(c, length, config.drop_path)
+        self.ffn_norm = NormedResidual(c, length, config.drop_path, config.residual_scale)
 
     def forward(self, z: Tensor, record: list[Tensor] | None = None) -> Tensor:  # (rows, chans, time)
         mixed = self._across_variables(z, record)
@@ -242,6 +245,9 @@ class T1(Model):
         )
         self.downsamples = nn.ModuleList(Downsample(config.n_channels) for _ in config.depths[1:])
         self.head = Reconstruction(config)
+        if config.anchor == "linear":  # start as linear interpolation
+            nn.init.zeros_(self.head.weight)
+            nn.init.zeros_(self.head.bias)
 
     def forward(self, values: Tensor, observed: Tensor, record: list[Tensor] | None = None) -> Tensor:
         batch, time, n_vars = values.shape
@@ -252,6 +258,8 @@ class T1(Model):
             )
         observed = observed.transpose(1, 2)  # (batch, vars, time)
         normed, mean, std = instance_normalise(values.transpose(1, 2), observed)
+        if self.config.anchor == "linear":
+            normed = interpolate(normed, observed)
         z = self.embed(normed, observed)
         for i, stage in enumerate(self.stages):
             if i:
@@ -259,6 +267,8 @@ class T1(Model):
             for block in stage:  # type: ignore[attr-defined]
                 z = block(z, record)
         filled = self.head(z).view(batch, n_vars, time)
+        if self.config.anchor == "linear":
+            filled = filled + normed
         out: Tensor = (filled * std + mean).transpose(1, 2)
         return out
 
@@ -283,6 +293,19 @@ def instance_normalise(values: Tensor, observed: Tensor) -> tuple[Tensor, Tensor
     variance = centred.square().sum(-1, keepdim=True) / (count - 1).clamp(min=1)
     std = torch.where(count > 1, (variance + 1e-5).sqrt(), 1)
     return centred / std, mean, std
+
+
+def interpolate(values: Tensor, observed: Tensor) -> Tensor:
+    """Linear interpolation along the last axis, constant beyond the first and last observed entry."""
+    time = values.shape[-1]
+    steps = torch.arange(time, device=values.device).expand(values.shape)
+    before = torch.where(observed, steps, -1).cummax(-1).values
+    after = torch.where(observed, steps, time).flip(-1).cummin(-1).values.flip(-1)
+    left = torch.where(before < 0, after, before).clamp(max=time - 1)
+    right = torch.where(after == time, before, after).clamp(min=0)
+    share = (steps - left) / (right - left).clamp(min=1)
+    first, last = values.gather(-1, left), values.gather(-1, right)
+    return torch.where(observed, values, first + (last - first) * share)
 
 
 def multiply_adds(config: T1Config) -> dict[str, int]:
