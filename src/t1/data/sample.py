@@ -1,4 +1,4 @@
-"""The sample that comes with the package: a year of hourly weather at New York's three airports, gaps and all."""
+"""The sample in the package: a year of hourly weather at New York's three airports, gaps and all."""
 
 from importlib import resources
 

@@ -126,7 +126,7 @@ def find_period(values: FloatArray) -> int | None:
         log_chance, period = _likeliest(z, range(top - reach, top + reach + 1, step), longest)
         if step > 1 and log_chance < -1:
             log_chance, period = _likeliest(z, range(period - step, period + step + 1), longest)
-        if log_chance < np.log(1e-3):
+        if log_chance < np.log(1e-4):
             return _shortest(z, period)
         height = height[: int(0.75 * first) - 2]
     return None
@@ -147,17 +147,19 @@ def _peaks(z: FloatArray, longest: int) -> FloatArray:
 
 
 def _likeliest(z: FloatArray, periods: range, longest: int) -> tuple[float, int]:
-    """The least log of how often chance alone gives standardised columns so strong a cycle, and its period."""
+    """The least log of how often chance gives standardised columns so strong a cycle, and its period."""
     best = (0.0, 0)
     for period in periods:
         if not 2 <= period <= longest:
             continue
         _, between, within, n_cycles = _cycle(z, period)
         free = np.maximum(n_cycles - 1, 1e-9)
-        # The tail of F(2, 2 free). A random walk's cycles, each less its mean, are independent of each other
-        # but smooth: about 2.5 degrees of freedom in each, however many rows it has.
-        alone = (-free * np.log1p(_ratio(between, within) / free)).min() + np.log(len(free))
-        pooled = -free.mean() * np.log1p(_ratio(between.sum(), within.sum()) / free.mean())
+        # The tail of F(2, 2 free), or about that of F(1, free) if there are but two phases. A random walk's
+        # cycles, each less its mean, are independent of each other but smooth: about 2.5 degrees of freedom
+        # in each, however many rows it has.
+        scale = 0.5 if period == 2 else 1.0
+        alone = (-scale * free * np.log1p(_ratio(between, within) / free)).min() + np.log(len(free))
+        pooled = -scale * free.mean() * np.log1p(_ratio(between.sum(), within.sum()) / free.mean())
         best = min(best, (float(min(alone, pooled)), period))
     return best
 
