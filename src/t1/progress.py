@@ -26,9 +26,9 @@ OnProgress = Callable[[Progress], None]
 
 
 @contextmanager
-def progress_line(title: str, *, enabled: bool = True) -> Iterator[OnProgress]:
+def progress_line(title: str) -> Iterator[OnProgress]:
     """A function that shows Progress as one live line on stderr; silent if that is not a terminal."""
-    if not enabled or not sys.stderr.isatty():
+    if not sys.stderr.isatty():
         yield lambda progress: None
         return
     from rich.console import Console

@@ -103,7 +103,8 @@ def identity(model: Model, train: WindowSet, valid: WindowSet | None, config: Tr
         "training": settings,
         "data": {"training": _fingerprint(train), "validation": valid and _fingerprint(valid)},
     }
-    same: Identity = json.loads(json.dumps(made, default=str))  # tuples become lists, as in the file
+    # as it will come from the file: tuples become lists, infinity and the like their names
+    same: Identity = json.loads(json.dumps(made, default=str), parse_constant=str)
     return same
 
 
