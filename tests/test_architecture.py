@@ -1,0 +1,68 @@
+"""The house rules: imports only go down, `import t1` stays light, only scripts print."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src" / "t1"
+
+# from the ground up: a module may import from lower floors and from its own
+FLOORS = [
+    {"errors", "registry"},
+    {"data", "missing", "metrics"},
+    {"checkpoint", "device", "memory"},
+    {"models"},
+    {"train", "run_state", "schedule", "progress"},
+    {"imputer"},
+]
+FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
+MODULES = sorted(p for p in SRC.rglob("*.py") if p != SRC / "__init__.py")
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SRC).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            if node.module == "t1":
+                rooms |= {alias.name for alias in node.names}
+            elif node.module.startswith("t1."):
+                rooms.add(node.module.split(".")[1])
+        elif isinstance(node, ast.Import):
+            rooms |= {a.name.split(".")[1] for a in node.names if a.name.startswith("t1.")}
+    return rooms
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SRC)))
+def test_imports_only_go_down(path):
+    room = room_of(path)
+    assert room in FLOOR, f"{room} has no floor: add it to FLOORS and to docs/architecture.md"
+    above = {r for r in imported_rooms(path) if FLOOR[r] > FLOOR[room]}
+    assert not above, f"{room} imports from above: {above}"
+
+
+@pytest.mark.parametrize("room", ["data", "missing"])
+def test_rows_know_nothing_of_torch(room):
+    for path in (SRC / room).rglob("*.py"):
+        assert "import torch" not in path.read_text(), path
+
+
+def test_import_is_light():
+    code = "import sys, t1; heavy = {'torch', 'pandas', 'sklearn', 'rich'} & set(sys.modules); assert not heavy, heavy"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_public_names_exist():
+    import t1
+
+    for name in t1.__all__:
+        assert getattr(t1, name) is not None
+    assert set(t1.__all__) <= set(dir(t1))
+    with pytest.raises(AttributeError, match="nothing_like_that"):
+        _ = t1.nothing_like_that
