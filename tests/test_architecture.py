@@ -16,7 +16,7 @@ FLOORS = [
     {"checkpoint", "device", "memory"},
     {"models"},
     {"train", "run_state", "schedule", "progress"},
-    {"imputer"},
+    {"imputer", "fill"},
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
 MODULES = sorted(p for p in SRC.rglob("*.py") if p != SRC / "__init__.py")

@@ -1,0 +1,142 @@
+"""What a fill may never be: too long a guess, out of bounds, not a whole number, or in a locked stretch.
+
+Rules touch fills only, never an observed cell. Codes are sums of the rules that touched a cell.
+"""
+
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from t1.errors import InputError
+from t1.fill.gaps import BoolArray, Codes, Lengths
+
+FloatArray = npt.NDArray[np.float64]
+
+CLIPPED, ROUNDED, TOO_LONG, LOCKED = 1, 2, 4, 8
+RULE_NAMES = {CLIPPED: "clipped", ROUNDED: "rounded", TOO_LONG: "max gap", LOCKED: "locked"}
+LEFT_EMPTY = TOO_LONG | LOCKED
+
+
+def rule_name(code: int) -> str:
+    """What a code means in words: "clipped + rounded"; "" for no rule."""
+    return " + ".join(name for bit, name in RULE_NAMES.items() if code & bit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """`minimum`, `maximum` and `integer` by column name; `locked` are row masks or (start, end), inclusive.
+
+    A (start, end) is in the table's times, or in row numbers where it has none; None is an open end.
+    """
+
+    max_gap: int | None = None
+    minimum: Mapping[str, float] = field(default_factory=dict)
+    maximum: Mapping[str, float] = field(default_factory=dict)
+    integer: Collection[str] = ()
+    locked: Sequence[Any] = ()
+
+    def __post_init__(self) -> None:
+        if self.max_gap is not None and self.max_gap < 0:
+            raise InputError(f"max_gap counts rows, got {self.max_gap}.\nGive 0 or more; 0 fills nothing.")
+        for name, bound in [*self.minimum.items(), *self.maximum.items()]:
+            if np.isnan(bound):
+                raise InputError(f"the bound of column {name!r} is not a number.\nGive a number.")
+        for name in self.minimum:
+            low, high = self.bounds(name)
+            if low > high:
+                what = "no whole number lies" if name in self.integer else "nothing lies"
+                raise InputError(
+                    f"column {name!r}: {what} between the minimum {self.minimum[name]} and the maximum "
+                    f"{self.maximum[name]}.\nSwap them, or leave one out."
+                )
+
+    def bounds(self, name: str) -> tuple[float, float]:
+        """The least and the greatest value a fill of this column may have."""
+        low, high = self.minimum.get(name, -np.inf), self.maximum.get(name, np.inf)
+        if name in self.integer:
+            low, high = np.ceil(low), np.floor(high)
+        return float(low), float(high)
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Refuse a rule about a column that the table does not have."""
+        for name in [*self.minimum, *self.maximum, *self.integer]:
+            if name not in columns:
+                near = difflib.get_close_matches(str(name), [str(c) for c in columns], n=1, cutoff=0.5)
+                some = ", ".join(str(c) for c in columns[:10]) + (", ..." if len(columns) > 10 else "")
+                hint = f"Did you mean {near[0]!r}?" if near else f"The table has: {some}."
+                raise InputError(f"a rule is about column {name!r}, which the table does not have.\n{hint}")
+
+    def apply(
+        self,
+        values: FloatArray,
+        observed: BoolArray,
+        lengths: Lengths,
+        columns: Sequence[str],
+        *,
+        times: npt.ArrayLike | None = None,
+        bands: tuple[FloatArray, FloatArray] | None = None,
+    ) -> tuple[FloatArray, Codes]:
+        """A copy of `values` (time, vars) after the rules, and their codes; `bands` follow in place."""
+        self.check(columns)
+        values = values.copy()
+        code = np.zeros(values.shape, dtype=np.int8)
+        for j, name in enumerate(columns):
+            low, high = self.bounds(name)
+            if np.isinf(low) and np.isinf(high) and name not in self.integer:
+                continue
+            filled = np.flatnonzero(~observed[:, j] & ~np.isnan(values[:, j]))
+            fill = values[filled, j]
+            whole = np.rint(fill) if name in self.integer else fill
+            inside = np.clip(whole, low, high)
+            code[filled, j] = ROUNDED * (whole != fill) + CLIPPED * (inside != whole)
+            values[filled, j] = inside
+            for band, outer in zip(bands or (), (np.minimum, np.maximum), strict=False):
+                band[filled, j] = outer(np.clip(band[filled, j], low, high), inside)
+        empty = self._lock(len(values), times)[:, None] & ~observed
+        code[empty] = LOCKED
+        if self.max_gap is not None:
+            long = lengths > self.max_gap
+            code[long] = np.where(empty[long], LOCKED | TOO_LONG, TOO_LONG)
+            empty |= long
+        for array in (values, *(bands or ())):
+            array[empty] = np.nan
+        return values, code
+
+    def _lock(self, n_rows: int, times: npt.ArrayLike | None) -> BoolArray:
+        """The locked rows (time,)."""
+        locked = np.zeros(n_rows, dtype=bool)
+        when = np.arange(n_rows) if times is None else np.asarray(times)
+        for lock in self.locked:
+            if isinstance(lock, np.ndarray) and lock.dtype == np.bool_:
+                if lock.shape != (n_rows,):
+                    raise InputError(
+                        f"a locked row mask has shape {lock.shape}, the table has {n_rows} rows.\n"
+                        "Give one True or False per row."
+                    )
+                locked |= lock
+                continue
+            if not isinstance(lock, Sequence) or isinstance(lock, str) or len(lock) != 2:
+                raise InputError(f"a lock is (start, end) or a bool row mask, got {lock!r}.")
+            start, end = (None if edge is None else _as_time(edge, when) for edge in lock)
+            if start is not None and end is not None and start > end:
+                raise InputError(f"a lock ends before it starts: {lock!r}.\nSwap the two.")
+            inside = np.ones(n_rows, dtype=bool)
+            if start is not None:
+                inside &= when >= start
+            if end is not None:
+                inside &= when <= end
+            locked |= inside
+        return locked
+
+
+def _as_time(edge: Any, when: npt.NDArray[Any]) -> Any:
+    """An edge of a lock in the type of the table's times."""
+    try:
+        return np.datetime64(edge) if when.dtype.kind == "M" else float(edge)
+    except (TypeError, ValueError):
+        kind = "a date like 2016-07-01" if when.dtype.kind == "M" else "a number (a row, or a time)"
+        raise InputError(f"a lock starts or ends at {edge!r}, expected {kind}.") from None

@@ -1,0 +1,179 @@
+"""How wrong a fill is, on the table's own kind of gaps: REPORT cells only, which nothing else has used."""
+
+import textwrap
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from t1.fill.gaps import CLASS_NAMES, N_CLASSES, BoolArray, Codes, IntArray
+
+FloatArray = npt.NDArray[np.float64]
+
+MAX_ROWS = 24  # of the text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """One column and gap class; errors in the column's units, None where no cell could be held out."""
+
+    column: str
+    gap: str
+    missing: int  # cells of the table that are to be filled
+    cells: int  # held-out cells the errors were measured on
+    method: str
+    mae: float | None
+    rmse: float | None
+    linear_mae: float | None
+    linear_rmse: float | None
+    coverage: float | None  # of the intervals, where they were asked for
+
+    @property
+    def ratio(self) -> float:
+        """Its MAE in units of linear's; NaN where unknown, 1 where both are 0."""
+        if self.mae is None or self.linear_mae is None:
+            return float("nan")
+        return self.mae / self.linear_mae if self.linear_mae else 1.0 if self.mae == 0 else float("inf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scorecard:
+    """Scores by column and gap class; totals are of errors / the column's spread, in the mix of the gaps."""
+
+    scores: tuple[Score, ...]
+    missing: int
+    cells: int
+    scaled_mae: float | None
+    linear_scaled_mae: float | None
+    coverage: float | None
+    level: float | None
+    verdict: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers, strings and None only: it can be written as JSON."""
+        return asdict(self)
+
+    def to_text(self) -> str:
+        """A table for a terminal, at most 100 wide; the worst and the best columns of a wide one."""
+        wide = any(s.coverage is not None for s in self.scores)
+        head = (
+            f"{'column':24} {'gap':>6} {'missing':>9} {'tested':>8}  {'method':12} {'MAE':>10} {'linear':>10}"
+        )
+        lines = [head + ("  cover" if wide else "")]
+        shown = self._shown()
+        for i, s in enumerate(shown):
+            if len(shown) < len(self.scores) and i == MAX_ROWS // 2:
+                lines.append(
+                    f"... {len(self.scores) - len(shown)} more rows between the worst and the best ..."
+                )
+            name = s.column.encode("unicode_escape").decode() if not s.column.isprintable() else s.column
+            name = name if len(name) <= 24 else name[:23] + "…"
+            line = f"{name:24} {s.gap:>6} {s.missing:>9,} {s.cells:>8,}  {s.method[:12]:12}"
+            line += f" {_number(s.mae):>10} {_number(s.linear_mae):>10}"
+            lines.append(line + (f" {_number(s.coverage, '.2f'):>6}" if wide else ""))
+        return "\n".join([*lines, *textwrap.wrap(self.verdict, 100)])
+
+    def _shown(self) -> list[Score]:
+        """All scores, or of many those furthest behind and furthest ahead of linear."""
+        if len(self.scores) <= MAX_ROWS:
+            return list(self.scores)
+        known = [s for s in self.scores if not np.isnan(s.ratio)] or list(self.scores)
+        ranked = sorted(known, key=lambda s: -s.ratio)
+        return (
+            ranked[: MAX_ROWS // 2] + ranked[len(ranked) - MAX_ROWS // 2 :]
+            if len(ranked) > MAX_ROWS
+            else ranked
+        )
+
+
+def score(
+    *,
+    columns: tuple[str, ...],
+    method_names: tuple[str, ...],
+    chosen: Codes,
+    missing: IntArray,
+    column: IntArray,
+    code: Codes,
+    error: FloatArray,
+    linear_error: FloatArray,
+    covered: BoolArray | None,
+    level: float | None,
+    scale: FloatArray,
+    forced: str | None,
+) -> Scorecard:
+    """Score REPORT cells: arrays (cells,), except `chosen` and `missing` (vars, classes), `scale` (vars,)."""
+    size, linear_size = np.abs(error), np.abs(linear_error)
+    group = column * N_CLASSES + code
+    n_groups = len(columns) * N_CLASSES
+
+    def mean(x: npt.NDArray[Any]) -> FloatArray:
+        total = np.bincount(group, weights=x, minlength=n_groups)
+        average: FloatArray = total / np.maximum(cells, 1)
+        return average
+
+    cells = np.bincount(group, minlength=n_groups)
+    mae, linear_mae = mean(size), mean(linear_size)
+    rmse, linear_rmse = np.sqrt(mean(size**2)), np.sqrt(mean(linear_size**2))
+    coverage = None if covered is None else mean(covered)
+    scores = []
+    for g in np.flatnonzero((cells > 0) | (missing.reshape(-1) > 0)).tolist():
+        j, c = divmod(g, N_CLASSES)
+        known = cells[g] > 0
+        scores.append(
+            Score(
+                column=str(columns[j]),
+                gap=CLASS_NAMES[c],
+                missing=int(missing[j, c]),
+                cells=int(cells[g]),
+                method=method_names[chosen[j, c]],
+                mae=_finite(mae[g]) if known else None,
+                rmse=_finite(rmse[g]) if known else None,
+                linear_mae=_finite(linear_mae[g]) if known else None,
+                linear_rmse=_finite(linear_rmse[g]) if known else None,
+                coverage=None if coverage is None or not known else _finite(coverage[g]),
+            )
+        )
+    # In the totals each column and class counts as much as it has cells to fill.
+    weight = missing.reshape(-1)[group] / cells[group]
+    weight = weight if weight.any() else np.ones(len(weight))
+
+    def total(x: npt.NDArray[Any]) -> float | None:
+        return _finite(np.average(x, weights=weight)) if len(x) else None
+
+    ours, linears = total(size / scale[column]), total(linear_size / scale[column])
+    return Scorecard(
+        scores=tuple(scores),
+        missing=int(missing.sum()),
+        cells=len(size),
+        scaled_mae=ours,
+        linear_scaled_mae=linears,
+        coverage=None if covered is None else total(covered),
+        level=level,
+        verdict=_verdict(scores, ours, linears, len(size), forced),
+    )
+
+
+def _verdict(
+    scores: list[Score], ours: float | None, linear: float | None, cells: int, forced: str | None
+) -> str:
+    """One sentence: was anything better than a straight line?"""
+    if ours is None or linear is None:
+        return "Too little was observed to hold anything out: linear interpolation, not tested."
+    others = [s for s in scores if s.method != "linear"]
+    if not others:
+        ask = "asked for" if forced else "nothing beat it"
+        return f"Linear interpolation everywhere ({ask}), tested on {cells:,} held-out cells."
+    gain = 1 - ours / linear if linear else 0.0
+    than = f"{abs(gain):.1%} {'less' if gain >= 0 else 'more'} error than linear interpolation"
+    used = ", ".join(dict.fromkeys(s.method for s in others))
+    where = f"{used} (asked for)" if forced else f"{used} where ahead, linear elsewhere"
+    return f"{than} on {cells:,} held-out cells: {where}."
+
+
+def _finite(x: Any) -> float | None:
+    return float(x) if np.isfinite(x) else None
+
+
+def _number(x: float | None, how: str = ".4g") -> str:
+    return "-" if x is None else format(x, how)
