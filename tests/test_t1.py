@@ -301,3 +301,49 @@ def test_a_wrong_setting_is_named(kwargs, says):
 def test_wrong_window_shape_is_named():
     with pytest.raises(InputError, match="96 steps x 2 variables, got 95 x 2"):
         build(n_vars=2, n_channels=2)(torch.zeros(1, 95, 2), torch.ones(1, 95, 2).bool())
+
+
+# ---------------------------------------------------------------- the anchor, which is not in the paper
+
+
+@pytest.mark.parametrize("anchor", ["linear", "neighbours"])
+def test_an_anchored_network_starts_as_linear_interpolation(anchor):
+    from t1.models.classic import linear
+
+    torch.manual_seed(0)
+    model = T1(T1Config(n_vars=4, window=24, n_channels=4, anchor=anchor)).eval()
+    x, observed = windows(model.config, batch=3)
+    observed[0, :, 1] = False
+    observed[0, 5, 1] = True  # a single value
+    with torch.no_grad():
+        out = model(x, observed)
+    for window in range(3):
+        expected = linear(torch.where(observed, x, torch.nan)[window].double().numpy())
+        torch.testing.assert_close(out[window].double(), torch.from_numpy(expected), rtol=0, atol=1e-5)
+
+
+def test_neighbours_know_what_happened_over_a_gap():
+    """Two equal series: with a share of 1 a gap in one is filled by the other, exactly."""
+    model = T1(T1Config(n_vars=2, window=24, n_channels=4, anchor="neighbours")).eval()
+    with torch.no_grad():
+        model.anchor.share[0, 1] = 1 / 3
+    x = torch.randn(1, 24, 1, generator=torch.Generator().manual_seed(0)).expand(1, 24, 2).clone()
+    observed = torch.ones(1, 24, 2, dtype=torch.bool)
+    observed[0, 6:15, 0] = False
+    with torch.no_grad():
+        z, _, _ = instance_normalise(x.transpose(1, 2), torch.ones_like(observed).transpose(1, 2))
+        out = model.anchor(torch.where(observed.transpose(1, 2), z, 0), observed.transpose(1, 2))
+    torch.testing.assert_close(out[0, 0], z[0, 0], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("anchor", ["linear", "neighbours"])
+def test_an_anchored_network_learns_everywhere_and_never_looks_at_hidden_cells(anchor):
+    model = build(n_vars=3, window=24, n_channels=4, anchor=anchor)
+    x, observed = windows(model.config)
+    with torch.no_grad():
+        model.head.weight.fill_(0.1)
+    observed[1] = False
+    out = model(torch.where(observed, x, torch.nan), observed)
+    assert out.isfinite().all()
+    out.square().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())

@@ -37,7 +37,7 @@ class T1Config:
     attention_dropout: float = 0.1
     drop_path: float = 0.1
     residual_scale: float = 1e-6  # where the learned scale of every residual branch starts
-    anchor: Literal["none", "linear"] = "none"  # linear: learn what linear interpolation lacks
+    anchor: Literal["none", "linear", "neighbours"] = "none"  # what the network starts from: see `Anchor`
 
     def __post_init__(self) -> None:
         for name in ("depths", "large_kernels"):  # a config read from JSON brings lists
@@ -69,7 +69,7 @@ class T1Config:
             ("cross", ("attention", "convolution", "none")),
             ("upsample", ("shuffle", "linear")),
             ("projection", ("shared", "per_step")),
-            ("anchor", ("none", "linear")),
+            ("anchor", ("none", "linear", "neighbours")),
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}")
@@ -230,6 +230,47 @@ class Reconstruction(nn.Module):
         return x[..., start : start + self.window]
 
 
+class Anchor(nn.Module):
+    """A simple fill to start from, not in the paper: the network then learns only what this one lacks.
+
+    "linear": linear interpolation, constant beyond the ends. "neighbours": plus a learned share of what every
+    other variable did meanwhile, which is its distance from its own straight line over the same gap.
+    """
+
+    def __init__(self, config: T1Config) -> None:
+        super().__init__()
+        self.share = (
+            nn.Parameter(torch.zeros(config.n_vars, config.n_vars)) if config.anchor == "neighbours" else None
+        )
+
+    def forward(self, values: Tensor, observed: Tensor) -> Tensor:  # (batch, vars, time)
+        time = values.shape[-1]
+        steps = torch.arange(time, device=values.device).expand(values.shape)
+        before = torch.where(observed, steps, -1).cummax(-1).values
+        after = torch.where(observed, steps, time).flip(-1).cummin(-1).values.flip(-1)
+        left = torch.where(before < 0, after, before).clamp(max=time - 1)
+        right = torch.where(after == time, before, after).clamp(min=0)
+        slope = (steps - left) / (right - left).clamp(min=1)
+        lines = _line(values, left, right, slope)
+        if self.share is None:
+            return lines
+        shape = (
+            len(values),
+            values.shape[1],
+            *values.shape[1:],
+        )  # (batch, vars with the gap, other vars, time)
+        others = lines.unsqueeze(1).expand(shape)
+        over_gap = _line(others, *(x.unsqueeze(2).expand(shape) for x in (left, right, slope)))
+        # few numbers that everything else waits for: the factor is a higher learning rate for them
+        return lines + torch.einsum("bijt,ij->bit", others - over_gap, 3 * self.share)
+
+
+def _line(values: Tensor, left: Tensor, right: Tensor, slope: Tensor) -> Tensor:
+    """At every step the straight line between the values at `left` and at `right`."""
+    first, last = values.gather(-1, left), values.gather(-1, right)
+    return first + (last - first) * slope
+
+
 class T1(Model):
     """The network of the paper; `forward` takes and gives (batch, time, vars)."""
 
@@ -245,7 +286,8 @@ class T1(Model):
         )
         self.downsamples = nn.ModuleList(Downsample(config.n_channels) for _ in config.depths[1:])
         self.head = Reconstruction(config)
-        if config.anchor == "linear":  # start as linear interpolation
+        self.anchor = None if config.anchor == "none" else Anchor(config)
+        if self.anchor is not None:  # start as the anchor alone
             nn.init.zeros_(self.head.weight)
             nn.init.zeros_(self.head.bias)
 
@@ -258,8 +300,8 @@ class T1(Model):
             )
         observed = observed.transpose(1, 2)  # (batch, vars, time)
         normed, mean, std = instance_normalise(values.transpose(1, 2), observed)
-        if self.config.anchor == "linear":
-            normed = interpolate(normed, observed)
+        if self.anchor is not None:
+            normed = self.anchor(normed, observed)
         z = self.embed(normed, observed)
         for i, stage in enumerate(self.stages):
             if i:
@@ -267,7 +309,7 @@ class T1(Model):
             for block in stage:  # type: ignore[attr-defined]
                 z = block(z, record)
         filled = self.head(z).view(batch, n_vars, time)
-        if self.config.anchor == "linear":
+        if self.anchor is not None:
             filled = filled + normed
         out: Tensor = (filled * std + mean).transpose(1, 2)
         return out
@@ -293,19 +335,6 @@ def instance_normalise(values: Tensor, observed: Tensor) -> tuple[Tensor, Tensor
     variance = centred.square().sum(-1, keepdim=True) / (count - 1).clamp(min=1)
     std = torch.where(count > 1, (variance + 1e-5).sqrt(), 1)
     return centred / std, mean, std
-
-
-def interpolate(values: Tensor, observed: Tensor) -> Tensor:
-    """Linear interpolation along the last axis, constant beyond the first and last observed entry."""
-    time = values.shape[-1]
-    steps = torch.arange(time, device=values.device).expand(values.shape)
-    before = torch.where(observed, steps, -1).cummax(-1).values
-    after = torch.where(observed, steps, time).flip(-1).cummin(-1).values.flip(-1)
-    left = torch.where(before < 0, after, before).clamp(max=time - 1)
-    right = torch.where(after == time, before, after).clamp(min=0)
-    share = (steps - left) / (right - left).clamp(min=1)
-    first, last = values.gather(-1, left), values.gather(-1, right)
-    return torch.where(observed, values, first + (last - first) * share)
 
 
 def multiply_adds(config: T1Config) -> dict[str, int]:
