@@ -1,0 +1,252 @@
+"""What every kind of data file has in common: its numbers, what is left alone, and how it is written."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import tempfile
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from t1.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+TimeArray = npt.NDArray[np.datetime64]
+AnyArray = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NewRows:
+    """Rows that the file lacks: when, for which series, and what they hold."""
+
+    times: TimeArray  # (rows,)
+    values: FloatArray  # (rows, vars), NaN where still missing
+    ids: AnyArray | None = None  # (rows,)
+    extra: Mapping[str, AnyArray] | None = None  # each (rows,)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DataFile(ABC):
+    """A file of numbers with gaps; `write` gives the same file back with the gaps filled."""
+
+    values: FloatArray = field(repr=False)  # (rows, vars), NaN where missing
+    columns: tuple[str, ...]
+    decimals: tuple[int, ...]  # the usual number of decimals of each column
+    time: TimeArray | None = field(repr=False)  # (rows,)
+    time_column: str | None
+    ids: AnyArray | None = field(repr=False)  # (rows,) of str
+    id_column: str | None
+    passed_through: dict[str, str]  # the columns that are left alone, and why
+    problems: list[str]
+
+    def write(
+        self,
+        target: str | Path,
+        filled: FloatArray,
+        *,
+        extra: Mapping[str, AnyArray] | None = None,
+        new_rows: NewRows | None = None,
+    ) -> None:
+        """Write the file with `filled` (rows, vars) in its missing cells only; all of it or nothing."""
+        filled = np.asarray(filled, dtype=np.float64)
+        if filled.shape != self.values.shape:
+            raise InputError(
+                f"the filled values have shape {filled.shape}, the file has {self.values.shape}.\n"
+                "Give one value for every cell of the file's numeric columns."
+            )
+        extra = {name: np.asarray(cells) for name, cells in (extra or {}).items()}
+        self._check_extra(extra, new_rows)
+        with open_target(target) as stream:
+            self._write(stream, _suffixes(target), filled, extra, new_rows)
+
+    @abstractmethod
+    def _write(
+        self,
+        stream: IO[bytes],
+        suffixes: str,
+        filled: FloatArray,
+        extra: Mapping[str, AnyArray],
+        new_rows: NewRows | None,
+    ) -> None: ...
+
+    @property
+    @abstractmethod
+    def all_columns(self) -> tuple[str, ...]:
+        """The names of all columns of the file, in its order."""
+
+    def _check_extra(self, extra: Mapping[str, AnyArray], new_rows: NewRows | None) -> None:
+        for name, cells in extra.items():
+            if name in self.all_columns:
+                raise InputError(
+                    f"the file has a column {name!r} already, so none of that name can be added.\n"
+                    "Rename the column in the file."
+                )
+            if cells.shape != (len(self.values),):
+                raise InputError(
+                    f"the new column {name!r} has shape {cells.shape}, not {(len(self.values),)}."
+                )
+        if new_rows is None or not len(new_rows.times):
+            return
+        if self.time is None:
+            raise InputError("rows can only be added to a file with a time column.\nName it with --time COL.")
+        if new_rows.values.shape != (len(new_rows.times), len(self.columns)):
+            raise InputError(
+                f"the new rows have shape {new_rows.values.shape}, "
+                f"not {(len(new_rows.times), len(self.columns))}."
+            )
+        if (new_rows.ids is None) != (self.ids is None):
+            raise InputError("new rows need an id exactly when the file has one.")
+
+    def decimals_for(self, name: str) -> int | None:
+        """The decimals of an added column: those of the column it is named after (`temp_lo`: `temp`)."""
+        near = [j for j, column in enumerate(self.columns) if name.startswith(f"{column}_")]
+        return self.decimals[max(near, key=lambda j: len(self.columns[j]))] if near else None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which columns play which part, by position."""
+
+    time: int | None
+    id: int | None
+    wanted: frozenset[int]  # to be filled if they hold numbers
+    named: bool  # the user named them, so that one without numbers is an error
+
+
+def choose(
+    names: Sequence[str],
+    *,
+    time: str | None,
+    id: str | None,
+    columns: Sequence[str] | None,
+    exclude: Sequence[str],
+) -> Choice:
+    """Turn the names that the user gave into positions."""
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise InputError(
+            f"{times} columns are named {name!r}.\n"
+            "Give every column a name of its own; the first line of the file must hold the names."
+        )
+    at = {name: j for j, name in enumerate(names)}
+
+    def find(wanted: str, option: str) -> int:
+        if wanted in at:
+            return at[wanted]
+        near = difflib.get_close_matches(wanted, names, n=1, cutoff=0.5)
+        folded = [name for name in names if name.strip().lower() == wanted.strip().lower()] or near
+        some = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
+        hint = f"Did you mean {folded[0]!r}?" if folded else f"The file has {some}."
+        raise InputError(f"{option} {wanted!r}: the file has no such column.\n{hint}")
+
+    time_at = None if time is None else find(time, "--time")
+    id_at = None if id is None else find(id, "--id")
+    if time_at is not None and time_at == id_at:
+        raise InputError(f"--time and --id both name {time!r}.\nName two different columns.")
+    wanted = set(range(len(names))) if columns is None else {find(name, "--columns") for name in columns}
+    wanted -= {find(name, "--exclude") for name in exclude}
+    for part, option in ((time_at, "--time"), (id_at, "--id")):
+        if columns is not None and part in wanted:
+            raise InputError(
+                f"column {names[part]!r} is named by {option} and by --columns.\n"
+                "It says when or what a row is, and is never filled: take it out of --columns."
+            )
+    return Choice(time_at, id_at, frozenset(wanted - {time_at, id_at}), columns is not None)
+
+
+def read_bytes(source: str | Path) -> bytes:
+    """All bytes of a file, or of the standard input for "-"."""
+    if str(source) == "-":
+        return sys.stdin.buffer.read()
+    path = Path(source)
+    try:
+        if path.is_dir():
+            raise InputError(
+                f"{str(path)!r} is a folder.\nGive a .csv, .csv.gz, .tsv, .txt or .parquet file."
+            )
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"there is no file {str(path)!r}.\n{_like(path)}") from None
+    except PermissionError:
+        raise InputError(f"no permission to read {str(path)!r}.\nTry: chmod u+r {path}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{str(path)!r} cannot be read: {error}.\nCheck the path.") from None
+
+
+def _like(path: Path) -> str:
+    try:
+        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    except OSError:
+        return f"The folder {str(path.parent)!r} cannot be read either: check the path."
+    near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.6)
+    if near:
+        return "Did you mean " + " or ".join(repr(str(path.with_name(name))) for name in near) + "?"
+    return "Check the path."
+
+
+def _suffixes(target: str | Path) -> str:
+    return "".join(Path(target).suffixes[-2:]).lower()
+
+
+@contextmanager
+def open_target(target: str | Path) -> Iterator[IO[bytes]]:
+    """A stream that becomes the file `target` only when all went well; "-" is the standard output."""
+    try:
+        if str(target) == "-":
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+            return
+        path = Path(target).resolve()  # a link stays a link
+        if path.is_dir():
+            raise InputError(
+                f"the output {str(target)!r} is a folder.\nGive a file name, as in {target}/out.csv."
+            )
+        if not path.parent.is_dir():
+            raise InputError(f"the folder {str(path.parent)!r} does not exist.\nTry: mkdir -p {path.parent}")
+        if path.exists() and not path.is_file():  # a pipe or a device can be written only in place
+            with path.open("wb") as stream:
+                yield stream
+            return
+        with _replacing(path) as stream:
+            yield stream
+    except BrokenPipeError:
+        raise  # whoever read the pipe has gone: not an error of the user's
+    except PermissionError:
+        raise InputError(f"no permission to write {str(target)!r}.\nChoose another folder with -o.") from None
+    except OSError as error:
+        raise InputError(
+            f"{str(target)!r} could not be written: {error.strerror or error}.\n"
+            "Nothing was left behind. Free some space, or choose another folder with -o."
+        ) from None
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[IO[bytes]]:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}.", suffix=".part")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask())
+        os.replace(temporary, path)  # noqa: PTH105
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
