@@ -250,7 +250,10 @@ def _refuse(name: str, cells: AnyArray, strange: BoolArray) -> NoReturn:
     elif isinstance(cell, bool | np.bool_):
         what, cure = "true/false values", "Leave the column out, or turn it into the numbers 0 and 1."
     elif isinstance(cell, Complex):
-        what, cure = "complex numbers", "Complex data not supported: give the real and the imaginary part apart."
+        what, cure = (
+            "complex numbers",
+            "Complex data not supported: give the real and the imaginary part apart.",
+        )
     elif isinstance(cell, str):
         what, cure = "text", "Leave the column out, or turn it into numbers (NaN where there is none)."
     else:
