@@ -17,7 +17,7 @@ from t1.fill.choose import choose
 from t1.fill.conformal import Conformal
 from t1.fill.filled import Filled
 from t1.fill.gaps import N_CLASSES, BoolArray, Codes, IntArray, gap_class, gap_lengths
-from t1.fill.holdout import CALIBRATE, CHOOSE, REPORT, HoldOut, plan_holdout
+from t1.fill.holdout import CALIBRATE, CHOOSE, PARTS, REPORT, HoldOut, plan_holdout
 from t1.fill.rules import Rules
 from t1.fill.scorecard import score
 from t1.models.classic import CLASSIC
@@ -132,13 +132,25 @@ class _Run:
         self.hold = plan_holdout(self.observed, np.random.default_rng(seed), starts=starts)
         masked = np.where(self.hold.hidden, np.nan, values)
         self.fillers = [candidate.prepare(masked, self.hold) for candidate in candidates]
-        cells = self.hold.row, self.hold.column
-        truth = values[cells]
-        self.errors = np.empty((len(candidates), len(truth)))
-        for error, filler in zip(self.errors, self.fillers, strict=True):
+        self.errors = np.empty((len(candidates), len(self.hold.row)))
+        for part in PARTS:
+            self._try(self.hold.of(part))
+
+    def _try(self, cells: BoolArray) -> None:
+        """Errors of all candidates on some held-out cells.
+
+        Nothing was learned from any held-out cell, but only these are hidden while they are filled: the more
+        is hidden at once, the harder a fill is than that of the real table.
+        """
+        where = self.hold.row[cells], self.hold.column[cells]
+        if not cells.any():
+            return
+        masked = self.values.copy()
+        masked[where] = np.nan
+        for k, filler in enumerate(self.fillers):
+            error = filler(masked)[where] - self.values[where]
             # A cell that a candidate does not fill is filled by linear, the first one, in the end as well.
-            fill = filler(masked)[cells] if len(truth) else truth
-            error[:] = np.where(np.isfinite(fill), fill - truth, self.errors[0])
+            self.errors[k, cells] = np.where(np.isfinite(error), error, self.errors[0, cells])
 
     def fill(
         self, level: float | None, forced: str | None
