@@ -25,8 +25,8 @@ from t1.device import own_randomness, resolve_device, to_device
 from t1.errors import InputError
 from t1.missing import hide
 from t1.models.t1 import T1, T1Config
-from t1.progress import progress_line
-from t1.train import FitResult, Record, TrainConfig, fit
+from t1.progress import OnProgress, progress_line
+from t1.train import FitResult, Hide, Record, TrainConfig, fit
 
 FloatArray = npt.NDArray[np.float64]
 MANY = 64  # columns; the anchor that compares all pairs of them is left out above
@@ -117,27 +117,30 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn from the observed values of X; what is missing is never a target."""
-        config = self._train_config()
         series = Series.read(X)
         self._remember_columns(series)
-        known = np.any([(~np.isnan(v)).any(axis=0) for v in series.values], axis=0)
-        self._say_empty(series, known)
+        with progress_line("training") if self.progress else nullcontext() as on_progress:
+            self.fit_series(series.values, on_progress=on_progress)
+        self._say_empty(series, self.known_)
+        return self
+
+    def fit_series(
+        self,
+        series: list[FloatArray],
+        *,
+        on_progress: OnProgress | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> Self:
+        """Learn from one or more series (time, vars) of any lengths, NaN where missing."""
+        config = self._train_config()
         if not isinstance(self.window, int) or self.window < SHORTEST:
             raise InputError(f"window is {self.window!r}.\nGive a whole number of at least {SHORTEST}.")
-        window = max(SHORTEST, min(self.window, max(len(v) for v in series.values)))
-        values = [_lengthen(v[:, known], window) for v in series.values]
+        known = np.any([(~np.isnan(v)).any(axis=0) for v in series], axis=0)
+        window = max(SHORTEST, min(self.window, max(len(v) for v in series)))
+        values = [_lengthen(v[:, known], window) for v in series]
         scaler = Scaler.from_observed(np.concatenate(values))
         scaled = [scaler.scale(v) for v in values]
         train, valid = self._split(scaled, window)
-        donor = np.concatenate([~np.isnan(v) for v in scaled])
-
-        def hidden(values: Any, observed: Any, rng: np.random.Generator) -> Any:
-            settings = {"rate": self._rate()} if self.pattern in ("mixed", "point") else {}
-            mask = hide(self.pattern, observed, rng=rng, values=values, donor_observed=donor, **settings)
-            if not mask.any() and observed.any():  # a tiny table: hide one cell, or there is nothing to learn
-                mask.flat[rng.choice(np.flatnonzero(observed))] = True
-            return mask
-
         device = resolve_device(self.device)
         with own_randomness(device) as seed_torch:
             seed_torch(self.seed)
@@ -150,20 +153,33 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     residual_scale=0.1,
                 )
             )
-        with progress_line("training") if self.progress else nullcontext() as on_progress:
-            self.result_: FitResult = fit(
-                model.to(device),
-                train,
-                valid,
-                config,
-                hide=hidden,
-                device=device,
-                folder=None if self.folder is None else Path(self.folder),
-                resume=self.resume,
-                on_progress=on_progress,
-            )
+        self.result_: FitResult = fit(
+            model.to(device),
+            train,
+            valid,
+            config,
+            hide=self._hide(np.concatenate([~np.isnan(v) for v in scaled])),
+            device=device,
+            folder=self.folder,
+            resume=self.resume,
+            on_progress=on_progress,
+            should_stop=should_stop,
+        )
         self.model_, self.scaler_, self.known_ = model, scaler, known
+        self.n_features_in_ = len(known)
         return self
+
+    def _hide(self, donor: npt.NDArray[np.bool_]) -> Hide:
+        """Draws the cells to hide in a batch, with the gaps of `donor` (row, vars) to copy."""
+        settings = {"rate": self._rate()} if self.pattern in ("mixed", "point") else {}
+
+        def hidden(values: Any, observed: Any, rng: np.random.Generator) -> Any:
+            mask = hide(self.pattern, observed, rng=rng, values=values, donor_observed=donor, **settings)
+            if not mask.any() and observed.any():  # a tiny table: hide one cell, or there is nothing to learn
+                mask.flat[rng.choice(np.flatnonzero(observed))] = True
+            return mask
+
+        return hidden
 
     def _train_config(self) -> TrainConfig:
         return TrainConfig(
@@ -202,14 +218,18 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         series = Series.read(X)
         self._check_columns(series)
         self._say_empty(series, self.known_)
+        return series.restore(self.fill_series(series.values))
+
+    def fill_series(self, series: list[FloatArray]) -> list[FloatArray]:
+        """The series (time, vars) with their gaps filled; columns that the fit knew nothing of stay empty."""
         device = resolve_device(self.device)
         model = self.model_.to(device).eval()
         filled = []
-        for values in series.values:
+        for values in series:
             out = values.copy()
             out[:, self.known_] = self._fill(model, device, values[:, self.known_])
             filled.append(out)
-        return series.restore(filled)
+        return filled
 
     def _fill(self, model: T1, device: torch.device, values: FloatArray) -> FloatArray:
         """Fill one series (time, vars) by overlapping windows; only those with a gap are computed."""

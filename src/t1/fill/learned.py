@@ -1,0 +1,83 @@
+"""T1 as a candidate: learns from the masked table within a budget, in groups of columns when there are many."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from t1.fill.engine import FloatArray, Filler
+from t1.fill.holdout import HoldOut
+from t1.imputer import MANY, T1Imputer
+from t1.models.classic import linear
+from t1.progress import OnProgress
+
+LEAST = 8.0  # seconds of training per group of columns; with less T1 is left out
+
+
+@dataclass
+class T1Candidate:
+    """Trains on the masked table for at most `seconds`; `notes` say what became of it."""
+
+    seconds: float | None
+    seed: int = 102
+    on_progress: OnProgress | None = None
+    should_stop: Callable[[], bool] | None = None
+    name: str = "t1"
+    notes: list[str] = field(default_factory=list)
+
+    def prepare(self, masked: FloatArray, hold: HoldOut) -> Filler:
+        """Learn one network per group of columns."""
+        cuts = hold.starts[1:]
+        groups = group_columns(masked)
+        each = None if self.seconds is None else self.seconds / len(groups)
+        if each is not None and each < LEAST:
+            self.notes.append(
+                f"T1 was left out: {masked.shape[1]} columns are {len(groups)} groups, and the budget gives "
+                f"each {each:.0f} s of the {LEAST:.0f} s it needs. Raise --budget."
+            )
+            return lambda values: np.full(values.shape, np.nan)
+        fitted: list[tuple[list[int], T1Imputer]] = []
+        for group in groups:
+            imputer = T1Imputer(max_seconds=each, seed=self.seed, progress=False)
+            imputer.fit_series(
+                np.split(masked[:, group], cuts), on_progress=self.on_progress, should_stop=self.should_stop
+            )
+            fitted.append((group, imputer))
+        if any(imputer.result_.reason == "stopped" for _, imputer in fitted):
+            self.notes.append("training was stopped early; the best weights so far were used")
+
+        def fill(values: FloatArray) -> FloatArray:
+            out = values.copy()
+            for group, imputer in fitted:
+                out[:, group] = np.concatenate(imputer.fill_series(np.split(values[:, group], cuts)))
+            return out
+
+        return fill
+
+
+def group_columns(values: FloatArray, most: int = MANY) -> list[list[int]]:
+    """Groups of at most `most` columns that tell most about each other.
+
+    Attention over columns grows with their square. The rule: the column with the greatest sum of absolute
+    correlations opens a group and takes the columns it correlates with most; the rest is grouped likewise.
+    Correlations are of the linearly interpolated series; columns without a value are in no group.
+    """
+    alive = np.flatnonzero(~np.isnan(values).all(axis=0))
+    if len(alive) <= most:
+        return [alive.tolist()] if len(alive) else []
+    rows = np.linspace(0, len(values) - 1, min(len(values), 4000)).astype(np.intp)
+    x = linear(values[:, alive])[rows]
+    x = x - x.mean(axis=0)
+    norm = np.sqrt(np.square(x).sum(axis=0))
+    x = x / np.where(norm > 0, norm, 1)
+    closeness = np.abs(x.T @ x)
+    left = np.ones(len(alive), dtype=bool)
+    groups = []
+    while left.any():
+        open_ones = np.flatnonzero(left)
+        first = open_ones[closeness[np.ix_(open_ones, open_ones)].sum(axis=1).argmax()]
+        nearest = open_ones[np.argsort(-closeness[first, open_ones], kind="stable")][:most]
+        members = np.union1d(nearest[: most - 1], [first])
+        groups.append(sorted(alive[members].tolist()))
+        left[members] = False
+    return groups
