@@ -192,7 +192,7 @@ def read_csv(
     )
     point = _one_byte(decimal, "--decimal") or find_decimal(padded, sep)
     if point not in (b".", b","):
-        raise InputError(f"--decimal must be a point or a comma, got {decimal!r}.")
+        raise InputError(f"--decimal must be a point or a comma, got {decimal!r}.\nGive . or ,")
     data = np.frombuffer(padded, dtype=np.uint8)
     cells = scan(data, size, start, sep)
     names = tuple(decode(data[a:b].tobytes(), encoding).strip() for a, b in cells.header)
@@ -376,7 +376,7 @@ def _one_byte(text: str | None, option: str) -> bytes | None:
         return None
     byte = {"\\t": "\t", "tab": "\t"}.get(text, text).encode()
     if len(byte) != 1 or byte.isalnum() or (byte in b'"+-\r\n\0'):
-        raise InputError(f"{option} must be a single character such as ; or , (tab for a tab), got {text!r}.")
+        raise InputError(f"{option} must be a single character, got {text!r}.\nGive , or ; or | or tab.")
     return byte
 
 
