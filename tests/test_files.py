@@ -277,6 +277,12 @@ def test_names_may_be_odd(put, tmp_path):
     assert written(file, tmp_path, fill_all(file, 9)) == raw.replace("\n,6", "\n9,6").encode()
 
 
+def test_a_separator_at_the_end_of_each_line_is_no_column(put, tmp_path):
+    file = read_file(put("a,b,\n1,2,\n3,,\n"))
+    assert file.columns == ("a", "b") and file.passed_through == {"": "is empty and has no name"}
+    assert written(file, tmp_path, fill_all(file, 4)) == b"a,b,\n1,2,\n3,4,\n"
+
+
 def test_a_row_number_is_no_measurement(put):
     file = read_file(put(",a\n0,1.5\n1,\n2,3.5\n"))
     assert file.columns == ("a",) and file.passed_through == {"": "counts the rows"}
@@ -338,6 +344,14 @@ def test_the_time_column_is_found_or_not(put):
     assert read_file(put("x,name\n1,anna\n2,bert\n")).time_column is None
     file = read_file(put("x,time\n1,5\n2,\n"))
     assert file.time is None and file.columns == ("x",) and "line 3" in file.problems[0]
+    assert "name it in --columns" in file.passed_through["time"]
+    assert read_file(put("x,time\n1,5\n2,\n"), columns=["time"]).columns == ("time",)
+    laps = read_file(put("x,time\n1,5.5\n2,4.5\n"))
+    assert laps.time is None and "line 3 has '4.5'" in laps.problems[0]
+    both = read_file(put("time,date,x\n00:30,2020-01-01,1\n00:30,2020-01-02,2\n"))
+    assert both.time_column == "date" and both.problems == []
+    mixed = read_file(put("when,x\n2020-01-01 00:00:00,1\n2020-01-01 00:00:00.5,2\n"))
+    assert mixed.time[1] - mixed.time[0] == np.timedelta64(500, "ms")
     file = read_file(put("x,date\n" + "1,2020-01-01\n" * 20 + "1,soon\n"))
     assert file.time is None and "line 22 has 'soon'" in file.problems[0]
     with pytest.raises(InputError, match=r"line 22 has 'soon'.*\n.*--time"):
@@ -400,6 +414,7 @@ def test_new_rows_go_where_their_time_is(put, tmp_path):
         (b"temp,b\n1,1\n", {"decimal": ";"}, "a point or a comma"),
         (b"temp,b\n1,1\n", {"encoding": "klingon"}, "unknown"),
         (b"temp,b\n1,1\n", {"encoding": "utf-16"}, "not supported"),
+        (b"temp,b\n1,1\n", {"encoding": "base64"}, "not supported"),
         (b"temp,b\n1,\xff\n", {"encoding": "utf-8"}, "not utf-8"),
         (b"PK\x03\x04....", {}, "Excel"),
         (b"\x1f\x8b\x08broken", {}, "damaged"),

@@ -105,3 +105,9 @@ def test_times_must_be_complete():
         Timeline(3, stamps("2020-01-01"))
     assert Timeline(1, stamps("2020-01-01")).problems() == []
     assert Timeline(0, stamps()).problems() == []
+
+
+def test_each_series_may_have_a_step_of_its_own():
+    times = np.concatenate([hours(range(0, 30, 3)), hours([0, 1, 2, 3, 5, 6])])
+    line = Timeline(16, times, np.array(["slow"] * 10 + ["fast"] * 6, object))
+    assert [len(absent) for absent in line.absent] == [0, 1]

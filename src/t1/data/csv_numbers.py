@@ -39,7 +39,8 @@ def read_numbers(cells: Cells, decimal: bytes, missing_values: Sequence[bytes]) 
     n_rows, n_columns = cells.ends.shape
     classes = _classes(decimal)
     markers = sorted({*(marker.encode() for marker in MARKERS), *(m.strip() for m in missing_values)})
-    codes = [float(m.replace(decimal, b".")) for m in missing_values if LONG_NUMBER.fullmatch(m.strip())]
+    plain = [m.strip().replace(decimal, b".") for m in missing_values]
+    codes = [float(m) for m in plain if LONG_NUMBER.fullmatch(m)]
     values = np.full((n_rows, n_columns), np.nan)
     n_texts = np.zeros(n_columns, dtype=np.int64)
     first_text = np.full(n_columns, -1, dtype=np.int64)

@@ -81,9 +81,9 @@ def find_decimal(raw: bytes, separator: bytes) -> bytes:
     start = rb"(?:^|[%s\n])" % re.escape(separator)
     if separator == b",":
         quoted = [m.group(1) for m in islice(re.finditer(rb'"[-+]?\d*,(\d+)"', raw), 1000)]
-        thousands = all(len(fraction) == 3 for fraction in quoted)
-        dots = re.search(start + rb'["\s]*[-+]?\d*\.\d+' + end, raw)
-        return b"," if quoted and not thousands and not dots else b"."
+        if all(len(fraction) == 3 for fraction in quoted):  # none, or thousands
+            return b"."
+        return b"." if re.search(start + rb'["\s]*[-+]?\d*\.\d+' + end, raw) else b","
     if b"," not in raw:
         return b"."
     count = {

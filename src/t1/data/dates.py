@@ -22,8 +22,6 @@ TIME_NAMES = frozenset(
         "date_time",
         "time_stamp",
         "ds",
-        "ts",
-        "utc",
         "timestamp_utc",
         "datetime_utc",
         "time_utc",
@@ -33,7 +31,6 @@ TIME_NAMES = frozenset(
         "zeitstempel",
         "datum_zeit",
         "fecha",
-        "hora",
         "fecha_hora",
         "data_hora",
         "horodatage",
@@ -132,6 +129,10 @@ def read_dates(texts: Sequence[str]) -> Dates:
             best, most = Dates(times, _style(texts, times, pattern, suffix)), found
         if most == len(texts):
             break
+    if most < len(texts) and YEAR_FIRST.fullmatch(sample) and most:  # seconds or fractions only where needed
+        times = _parse(texts, "ISO8601", "")
+        if not np.isnat(times).any():
+            return Dates(times, best.format)
     return best
 
 
@@ -194,7 +195,7 @@ def _parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
             texts = [text.removesuffix(suffix) for text in texts]
         else:  # the zone changes with the season: all in UTC
             pattern += "%z"
-    utc = "%z" in pattern
+    utc = "%z" in pattern or pattern == "ISO8601"
     read = pd.to_datetime(pd.Series(texts, dtype=object), format=pattern, errors="coerce", utc=utc)
     if utc:
         read = read.dt.tz_localize(None)

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from t1.data.csv_file import read_csv
+from t1.data.csv_read import read_csv
 from t1.data.csv_scan import PAD
 from t1.data.data_file import DataFile, NewRows, read_bytes
 from t1.data.parquet_file import read_parquet

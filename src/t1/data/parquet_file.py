@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import IO, Any
@@ -118,7 +118,7 @@ def read_parquet(
         raise InputError("the file has no rows or no columns.\nGive at least one of each.")
     choice = choose(names, time=time, id=id, columns=columns, exclude=exclude)
     problems: list[str] = []
-    time_at, times = _find_time(pa, table, choice.time, choice.wanted if choice.named else frozenset())
+    time_at, times = _find_time(pa, table, choice.time, choice.wanted if choice.named else {choice.id})
     codes = [float(value) for value in missing_values if _is_number(value)]
     passed: dict[str, str] = {}
     at: list[int] = []
@@ -129,6 +129,8 @@ def read_parquet(
             continue
         if j not in choice.wanted:
             passed[field_.name] = "was not asked for"
+        elif is_time_name(field_.name) and not choice.named and _is_numeric(pa, kind):
+            passed[field_.name] = "is named like a time (to have it filled, name it in --columns)"
         elif not _is_numeric(pa, kind):
             if choice.named:
                 raise InputError(
@@ -235,7 +237,7 @@ def _extra_column(pa: Any, cells: AnyArray) -> Any:
 
 
 def _find_time(
-    pa: Any, table: Any, explicit: int | None, taken: frozenset[int]
+    pa: Any, table: Any, explicit: int | None, taken: Collection[int | None]
 ) -> tuple[int | None, TimeArray | None]:
     if explicit is not None:
         times = _times(pa, table, explicit, named=True)

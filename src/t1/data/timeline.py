@@ -15,7 +15,6 @@ IntArray = npt.NDArray[np.intp]
 TimeArray = npt.NDArray[np.datetime64]
 AnyArray = npt.NDArray[Any]
 
-REGULAR = 0.9  # of the differences must be whole steps for the series to count as regular
 MOST_ADDED = 20  # times as many absent rows as rows: then the step was no step
 
 
@@ -122,7 +121,7 @@ class Timeline:
         if self.times is None:
             return [None] * len(self.series)
         shared = _find_step([self.times[rows] for rows in self.series])
-        return [_grid(self.times[rows], shared) for rows in self.series]
+        return [_grid(self.times[rows], _own_step(self.times[rows]) or shared) for rows in self.series]
 
     @cached_property
     def step(self) -> np.timedelta64 | None:
@@ -271,6 +270,15 @@ def _find_step(series: list[TimeArray]) -> tuple[int, bool, bool] | None:
                 return int(_mode(jumps.astype("m8[ns]")).astype("i8")), True, from_end
     usual = int(_mode(flat).astype("i8"))
     return usual, False, False
+
+
+def _own_step(times: TimeArray) -> tuple[int, bool, bool] | None:
+    """A series' own step, if more than half of its rows follow at it."""
+    own = _find_step([times])
+    if own is None:
+        return None
+    count = np.diff(times.astype("M8[M]" if own[1] else "M8[ns]").astype("i8"))
+    return own if 2 * np.count_nonzero(count == own[0]) > np.count_nonzero(count) else None
 
 
 def _months(times: TimeArray, from_end: bool) -> IntArray | None:
