@@ -135,3 +135,10 @@ def test_tiny_tables_hide_nothing(shape):
 def test_a_wrong_share_is_refused():
     with pytest.raises(InputError, match="share"):
         plan(np.ones((5, 2), dtype=bool), share=2)
+
+
+def test_a_short_table_with_one_gap_still_has_something_to_report():
+    observed = np.ones((300, 3), dtype=bool)
+    observed[100:130, 0] = False
+    hold = plan(observed)
+    assert hold.of(2).any() and set(hold.column) == {0}

@@ -11,7 +11,7 @@ from t1.fill.gaps import N_CLASSES, Codes, IntArray
 FloatArray = npt.NDArray[np.float64]
 
 MIN_EVENTS = 8  # a group with fewer borrows from the other columns
-MIN_CELLS = 30
+ALIKE = 0.5
 
 
 class Conformal:
@@ -31,11 +31,12 @@ class Conformal:
         n_vars = len(self.scale)
         radius = np.full((n_vars, N_CLASSES), np.nan)
         scaled = self.residual / self.scale[self.column]
-        enough = max(MIN_CELLS, math.ceil(level / (1 - level)))
+        enough = max(MIN_EVENTS, math.ceil(level / (1 - level)))  # fewer cannot promise so much
         for c in range(N_CLASSES):
             of_class = self.code == c
             if of_class.any():
-                radius[:, c] = quantile(scaled[of_class], level) * self.scale
+                n_events = len(np.unique(self.event[of_class]))
+                radius[:, c] = quantile(scaled[of_class], level, n_events) * self.scale
         # A class that was never seen is given the radius of the nearest shorter one, else of a longer one.
         for c in (*range(1, N_CLASSES), *range(N_CLASSES - 2, -1, -1)):
             for other in (c - 1, c + 1):
@@ -44,13 +45,20 @@ class Conformal:
         order = np.lexsort((self.code, self.column))
         group = (self.column * N_CLASSES + self.code)[order]
         for cells in np.split(order, np.flatnonzero(np.diff(group)) + 1):
-            if len(cells) >= enough and len(np.unique(self.event[cells])) >= MIN_EVENTS:
-                radius[self.column[cells[0]], self.code[cells[0]]] = quantile(self.residual[cells], level)
+            n_events = len(np.unique(self.event[cells]))
+            if n_events >= enough:
+                here = self.column[cells[0]], self.code[cells[0]]
+                radius[here] = quantile(self.residual[cells], level, n_events)
         return radius
 
 
-def quantile(residual: FloatArray, level: float) -> float:
-    """The ceil((n + 1) level)-th smallest of n residuals, or the largest if there are too few."""
+def quantile(residual: FloatArray, level: float, n_events: int) -> float:
+    """The ceil((n + 1) level)-th smallest of n residuals of single cells, the largest if there are too few.
+
+    Cells of one event are alike (taken as correlated by ALIKE), so many of them say as little as fewer single
+    ones would, and the rank goes as far beyond the plain quantile as for those.
+    """
     n = len(residual)
-    k = min(math.ceil((n + 1) * level), n)
+    worth = n / (1 + (n / n_events - 1) * ALIKE)
+    k = min(math.ceil(n * (1 + 1 / worth) * level - 1e-9), n)
     return float(np.partition(residual, k - 1)[k - 1])

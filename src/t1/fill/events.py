@@ -51,8 +51,9 @@ def own_events(runs: Runs, alive: BoolArray, limit: int) -> Events:
     """The events of a table, runs cut to `limit` rows; columns with nothing observed take no part."""
     keep = alive[runs.column]
     column, start, stop = (part[keep] for part in runs)
-    spans, which = np.unique(np.stack([start, stop]), axis=1, return_inverse=True)
-    event = _join_alike(spans[0], spans[1])[which.reshape(-1)]
+    base = int(stop.max(initial=0)) + 1
+    spans, which = np.unique(start * base + stop, return_inverse=True)
+    event = _join_alike(*np.divmod(spans, base))[which]
     order = np.lexsort((start, event))
     column, start, length, event = column[order], start[order], (stop - start)[order], event[order]
     sizes = np.unique(event, return_counts=True)[1]

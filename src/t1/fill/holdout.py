@@ -53,7 +53,8 @@ def plan_holdout(
     board = _Board(observed, rng, share, starts)
     longest = int(np.diff(np.append(starts, len(observed))).max())
     typical = int(np.median(board.budget[board.budget > 0])) if (board.budget > 0).any() else 0
-    limit = min(longest // 4, max(96, typical // 6))  # a long gap is shortened, and stays in its class
+    # A long gap is shortened, within its class if three of it fit: each part needs one.
+    limit = min(longest // 4, max(min(96, typical // 3), typical // 6))
     alive: BoolArray = np.any(observed, axis=0)
     whole = bool(observed[:, alive].all())
     events = default_events(alive, limit) if whole else own_events(board.runs, alive, limit)
@@ -167,7 +168,7 @@ class _Board:
     def _take(self, row: IntArray, column: IntArray, code: Codes, columns: IntArray, codes: Codes) -> None:
         """Hide the cells, as the part that has least of this kind so far."""
         so_far = self.counts[:, columns, codes].sum(axis=1)
-        part = int(self.rng.choice(np.flatnonzero(so_far == so_far.min())))
+        part = REPORT - int(np.argmin(so_far[::-1]))  # a lone event is reported: it could not choose anyway
         self.hidden[row, column] = True
         np.add.at(self.counts[part], (column, code), 1)
         np.add.at(self.cells, (column, code), 1)
