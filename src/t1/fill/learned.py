@@ -1,11 +1,11 @@
-"""T1 as a candidate: learns from the masked table within a budget, in groups of columns when there are many."""
+"""T1 as a candidate: learns from the masked table within a budget, in groups where columns are many."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from t1.fill.engine import FloatArray, Filler
+from t1.fill.engine import Filler, FloatArray
 from t1.fill.holdout import HoldOut
 from t1.imputer import MANY, T1Imputer
 from t1.models.classic import linear

@@ -1,0 +1,347 @@
+"""`t1.impute`: one table in, the same table back without gaps, and how wrong the fill is.
+
+The command line is a thin shell over `impute_file`; both share `Options` and `fill_values`.
+"""
+
+from __future__ import annotations
+
+import re
+import time as clock
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from t1.data.data_file import DataFile, NewRows
+from t1.data.files import read_file
+from t1.data.table import Table
+from t1.data.timeline import Placement, Timeline
+from t1.errors import InputError
+from t1.fill import Candidate, Filled, Rules, classic_candidates, fill_table
+from t1.fill.learned import T1Candidate
+from t1.progress import OnProgress
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+QUALITY = 1800.0  # seconds that --budget quality trains at most; it stops when nothing gets better
+TRAINING_SHARE = 0.8  # of a budget; the rest is for reading, choosing and filling
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How to fill; the same names as on the command line."""
+
+    method: str | None = None  # None: the hold-out chooses per column and gap length
+    intervals: float | None = None
+    max_gap: int | None = None
+    minimum: Mapping[str, float] = field(default_factory=dict)
+    maximum: Mapping[str, float] = field(default_factory=dict)
+    integer: Sequence[str] = ()
+    lock: Sequence[str] = ()  # "START..END" in the table's times, or row numbers
+    budget: str | float = "2m"
+    seed: int = 102
+
+    def __post_init__(self) -> None:
+        _seconds(self.budget)
+        if self.intervals is not None and not 0 < self.intervals < 1:
+            raise InputError(f"intervals must be between 0 and 1, got {self.intervals}.\nGive 0.9 for 90 %.")
+
+    @property
+    def seconds(self) -> float:
+        """How long T1 may train."""
+        return _seconds(self.budget) * TRAINING_SHARE
+
+    def rules(self, times: npt.NDArray[Any] | None) -> Rules:
+        """The rules about fills, with the locks as pairs of times or row numbers."""
+        return Rules(
+            max_gap=self.max_gap,
+            minimum=self.minimum,
+            maximum=self.maximum,
+            integer=self.integer,
+            locked=[_lock(text, dated=times is not None) for text in self.lock],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledTable(Filled):
+    """A filled table: `data` in the container it came in, `scorecard`, `provenance()`, `report(path)`."""
+
+    data: Any = field(repr=False)
+    times: npt.NDArray[Any] | None = field(repr=False)
+    name: str
+    problems: tuple[str, ...]
+    seconds: float
+
+    def report(self, path: str | Path) -> None:
+        """Write one self-contained HTML page: what was filled, by what, and how wrong it is."""
+        from t1.report import write_report
+
+        write_report(path, self, times=self.times, original_name=self.name, problems=self.problems)
+
+
+def impute(
+    data: Any,
+    *,
+    time: str | None = None,
+    id: str | None = None,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    **options: Any,
+) -> FilledTable:
+    """Fill the gaps of a pandas, polars or pyarrow table, or of an array (time, columns).
+
+    `time` and `id` name columns that say when a row is and which series it belongs to (a pandas index of
+    dates serves as time by itself); columns that are not numbers pass through untouched. `options` are those
+    of `Options`: method, intervals, max_gap, minimum, maximum, integer, lock, budget, seed.
+    """
+    began = clock.perf_counter()
+    chosen = _options(options)
+    if isinstance(data, np.ndarray | list | tuple):
+        names, times, ids = None, None, None
+        part = data
+    else:
+        names, times, ids = _columns(data, time, id, columns, exclude)
+        part = _select(data, names)
+    table = Table.from_any(part)
+    timeline = Timeline(len(table.values), times, ids)
+    filled, notes, _ = fill_values(table.values, table.columns, timeline, chosen)
+    native = table.to_native(filled.values)
+    return FilledTable(
+        **{f.name: getattr(filled, f.name) for f in fields(Filled)},
+        data=native if names is None else _join(data, native, names),
+        times=times,
+        name="table",
+        problems=(*timeline.problems(), *notes),
+        seconds=clock.perf_counter() - began,
+    )
+
+
+def impute_file(
+    source: str | Path,
+    target: str | Path,
+    *,
+    reading: Mapping[str, Any],
+    options: Options,
+    add_missing_rows: bool = False,
+    on_progress: OnProgress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> FilledTable:
+    """Fill a CSV or Parquet file and write the same file back with its gaps filled."""
+    began = clock.perf_counter()
+    file = read_file(source, **reading)
+    timeline = Timeline(len(file.values), file.time, file.ids)
+    options.rules(file.time).check(file.columns)  # a typing error is found before the training, not after
+    filled, notes, absent = fill_values(
+        file.values,
+        file.columns,
+        timeline,
+        options,
+        add_missing_rows=add_missing_rows,
+        on_progress=on_progress,
+        should_stop=should_stop,
+    )
+    _write(file, target, filled, absent)
+    return FilledTable(
+        **{f.name: getattr(filled, f.name) for f in fields(Filled)},
+        data=None,
+        times=file.time,
+        name=str(source),
+        problems=(*file.problems, *timeline.problems(), *notes),
+        seconds=clock.perf_counter() - began,
+    )
+
+
+@dataclass(frozen=True)
+class Absent:
+    """What was filled in at time stamps that the table lacks."""
+
+    times: npt.NDArray[Any]
+    ids: npt.NDArray[Any] | None
+    values: FloatArray
+    lo: FloatArray | None
+    hi: FloatArray | None
+
+
+def fill_values(
+    values: FloatArray,
+    columns: Sequence[str],
+    timeline: Timeline,
+    options: Options,
+    *,
+    add_missing_rows: bool = False,
+    on_progress: OnProgress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> tuple[Filled, list[str], Absent | None]:
+    """Fill (rows, vars) in time order, absent time stamps counted as gaps; notes say what was unusual."""
+    if not (~np.isnan(values)).any():
+        raise InputError(
+            "every value of the table is missing, so nothing can be learned from it.\n"
+            "Check how the file was read: the missing-value code or the decimal sign may be wrong."
+        )
+    learned = T1Candidate(options.seconds, options.seed, on_progress, should_stop)
+    candidates: list[Candidate] = [*classic_candidates()]
+    if options.method in (None, "t1"):
+        candidates.append(learned)
+    placements = timeline.with_missing_rows()
+    if any(p is None or len(p.positions) != len(np.unique(p.positions)) for p in placements):
+        placements = []  # no grid, or two rows at one time stamp: the rows as they are
+    grid = _Grid.of(values, timeline, [p for p in placements if p is not None])
+    filled = fill_table(
+        grid.values,
+        columns,
+        candidates,
+        level=options.intervals,
+        rules=options.rules(timeline.times),
+        seed=options.seed,
+        forced=options.method,
+        series=grid.series,
+        times=grid.times,
+    )
+    absent = grid.absent(filled) if add_missing_rows else None
+    if add_missing_rows and absent is None and timeline.times is None:
+        raise InputError("--add-missing-rows needs a time column.\nName it with --time COL.")
+    return grid.back(filled), learned.notes, absent
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """The rows of all series on their regular grids, one series after the other."""
+
+    values: FloatArray
+    series: list[IntArray]
+    times: npt.NDArray[Any] | None
+    at: IntArray  # where each row of the table is on the grid
+    ids: npt.NDArray[Any] | None
+
+    @classmethod
+    def of(cls, values: FloatArray, timeline: Timeline, placements: list[Placement]) -> _Grid:
+        if not placements:
+            return cls(values, timeline.series, timeline.times, np.arange(len(values)), timeline.ids)
+        at = np.empty(len(values), dtype=np.intp)
+        begin = np.cumsum([0, *(p.length for p in placements)])
+        for p, first in zip(placements, begin, strict=False):
+            at[p.rows] = first + p.positions
+        ids = None
+        if timeline.ids is not None:
+            ids = np.repeat(np.array(timeline.names, dtype=object), [p.length for p in placements])
+        return cls(
+            values=np.concatenate([p.spread(values) for p in placements]),
+            series=[np.arange(a, b) for a, b in pairwise(begin)],
+            times=np.concatenate([p.times for p in placements]),
+            at=at,
+            ids=ids,
+        )
+
+    def back(self, filled: Filled) -> Filled:
+        """The fill in the rows of the table."""
+        arrays: dict[str, Any] = {
+            name: None if (a := getattr(filled, name)) is None else a[self.at]
+            for name in ("values", "observed", "method", "lo", "hi", "gap", "rule")
+        }
+        return replace(filled, **arrays)
+
+    def absent(self, filled: Filled) -> Absent | None:
+        """The fill at time stamps that no row of the table has."""
+        free = np.ones(len(self.values), dtype=bool)
+        free[self.at] = False
+        if self.times is None or not free.any():
+            return None
+        bands = (None if band is None else band[free] for band in (filled.lo, filled.hi))
+        return Absent(
+            self.times[free], None if self.ids is None else self.ids[free], filled.values[free], *bands
+        )
+
+
+def _write(file: DataFile, target: str | Path, filled: Filled, absent: Absent | None) -> None:
+    extra, extra_new = {}, {}
+    if filled.lo is not None and filled.hi is not None:
+        for j, name in enumerate(file.columns):
+            extra[f"{name}_lo"], extra[f"{name}_hi"] = filled.lo[:, j], filled.hi[:, j]
+            if absent is not None and absent.lo is not None and absent.hi is not None:
+                extra_new[f"{name}_lo"], extra_new[f"{name}_hi"] = absent.lo[:, j], absent.hi[:, j]
+    new_rows = None
+    if absent is not None:
+        new_rows = NewRows(times=absent.times, values=absent.values, ids=absent.ids, extra=extra_new or None)
+    file.write(target, filled.values, extra=extra, new_rows=new_rows)
+
+
+# ---------------------------------------------------------------- options and containers
+
+
+def _options(given: dict[str, Any]) -> Options:
+    known = {f.name for f in fields(Options)}
+    for name in given:
+        if name not in known:
+            raise InputError(f"impute has no option {name!r}.\nIt knows: {', '.join(sorted(known))}.")
+    return Options(**given)
+
+
+def _seconds(budget: str | float) -> float:
+    if isinstance(budget, int | float) and budget > 0:
+        return float(budget)
+    if budget == "quality":
+        return QUALITY
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|h)\s*", str(budget))
+    seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]] if match else 0.0
+    if not seconds:
+        raise InputError(f"the budget {budget!r} is no length of time.\nGive 60s, 5m, 1h or quality.")
+    return seconds
+
+
+def _lock(text: str, *, dated: bool) -> tuple[Any, Any]:
+    start, dots, end = text.partition("..")
+    if not dots:
+        raise InputError(f"--lock {text!r} is no range.\nGive START..END; one of them may be left out.")
+
+    def bound(part: str) -> Any:
+        part = part.strip()
+        if not part:
+            return None
+        try:
+            return np.datetime64(pd.Timestamp(part)) if dated else int(part)
+        except ValueError:
+            what = "a time" if dated else "a row number (the table has no time column)"
+            raise InputError(f"--lock {text!r}: {part!r} is not {what}.\nGive START..END.") from None
+
+    return bound(start), bound(end)
+
+
+def _columns(
+    data: Any, time: str | None, id: str | None, columns: Sequence[str] | None, exclude: Sequence[str]
+) -> tuple[list[str], npt.NDArray[Any] | None, npt.NDArray[Any] | None]:
+    """Which columns to fill, the times and the ids of the rows."""
+    frame = nw.from_native(data, eager_only=True)
+    for name in (*(columns or ()), *exclude, *(n for n in (time, id) if n is not None)):
+        if name not in frame.columns:
+            raise InputError(
+                f"the table has no column {name!r}.\nIt has: {', '.join(map(str, frame.columns))}."
+            )
+    numeric = [name for name in frame.columns if frame[name].dtype.is_numeric()]
+    wanted = [n for n in (columns or numeric) if n not in (time, id, *exclude)]
+    if not wanted:
+        raise InputError("no column is numeric, so there is nothing to fill.\nTurn the columns into numbers.")
+    times = None
+    if time is not None:
+        times = pd.to_datetime(frame[time].to_numpy()).to_numpy("M8[ns]")
+    elif isinstance(data, pd.DataFrame) and isinstance(data.index, pd.DatetimeIndex):
+        times = data.index.tz_localize(None).to_numpy("M8[ns]")
+    return wanted, times, None if id is None else frame[id].to_numpy().astype(object)
+
+
+def _select(data: Any, names: list[str]) -> Any:
+    return data[names] if isinstance(data, pd.DataFrame) else nw.from_native(data).select(names).to_native()
+
+
+def _join(data: Any, filled: Any, names: list[str]) -> Any:
+    """The table with its filled columns in their places."""
+    if isinstance(data, pd.DataFrame):
+        return data.assign(**{name: filled[name] for name in names})
+    new = nw.from_native(filled, eager_only=True)
+    return nw.from_native(data, eager_only=True).with_columns(*(new[name] for name in names)).to_native()

@@ -1,0 +1,185 @@
+"""The command line: `t1 impute in.csv -o out.csv`. A thin shell; only this file prints.
+
+Heavy imports wait until they are needed, so that `t1 --help` answers at once.
+"""
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t1 import __version__
+from t1.errors import InputError, T1Error
+
+if TYPE_CHECKING:
+    from t1.api import FilledTable
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; 0: done, 2: the input cannot be used (one message says why), 130: interrupted."""
+    arguments = _parser().parse_args(argv)
+    try:
+        code: int = arguments.run(arguments)
+        return code
+    except T1Error as error:
+        print(f"t1: {error}", file=sys.stderr)
+        return 2 if isinstance(error, InputError) else 1
+    except KeyboardInterrupt:
+        print("t1: interrupted, nothing was written", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="t1", description="Fill the gaps in time series.")
+    parser.add_argument("--version", action="version", version=f"t1 {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_impute(commands.add_parser("impute", help="fill the gaps of a CSV or Parquet file"))
+    return parser
+
+
+def _add_impute(p: argparse.ArgumentParser) -> None:
+    p.description = "Fill the gaps of a CSV or Parquet file; everything else stays as it is, to the byte."
+    p.set_defaults(run=_impute)
+    p.add_argument("input", help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe")
+    p.add_argument("-o", "--output", required=True, help="where to write, or - for a pipe")
+    p.add_argument("--in-place", action="store_true", help="allow the output to be the input")
+    read = p.add_argument_group("reading")
+    read.add_argument("--time", metavar="COL", help="the time column (else it is found)")
+    read.add_argument("--id", metavar="COL", help="a long table: one series per value of this column")
+    read.add_argument("--columns", nargs="+", metavar="COL", help="fill only these")
+    read.add_argument("--exclude", nargs="+", default=[], metavar="COL", help="leave these alone")
+    read.add_argument(
+        "--missing-value", action="append", default=[], metavar="X", help="also means missing: -999"
+    )
+    read.add_argument("--separator", metavar="C", help="between cells (else it is found)")
+    read.add_argument("--decimal", metavar="C", help=". or , (else it is found)")
+    read.add_argument("--encoding", help="of the text (else it is found)")
+    fill = p.add_argument_group("filling")
+    fill.add_argument("--method", help="one for all: linear, nearest, seasonal, regression, t1")
+    fill.add_argument("--budget", default="2m", help="60s, 5m, 1h or quality (default: 2m)")
+    fill.add_argument("--add-missing-rows", action="store_true", help="insert rows for absent time stamps")
+    fill.add_argument(
+        "--intervals", type=float, metavar="LEVEL", help="add <col>_lo and <col>_hi: 0.9 for 90 %%"
+    )
+    fill.add_argument("--max-gap", type=int, metavar="N", help="leave longer gaps empty")
+    fill.add_argument("--min", action="append", default=[], metavar="COL=X", help="no fill below")
+    fill.add_argument("--max", action="append", default=[], metavar="COL=X", help="no fill above")
+    fill.add_argument("--integer", nargs="+", default=[], metavar="COL", help="whole numbers only")
+    fill.add_argument("--lock", action="append", default=[], metavar="START..END", help="never fill there")
+    fill.add_argument("--seed", type=int, default=102)
+    tell = p.add_argument_group("telling")
+    tell.add_argument("--scorecard", metavar="FILE", help="write the scorecard as JSON")
+    tell.add_argument("--provenance", metavar="FILE", help="where each fill came from: .csv or .parquet")
+    tell.add_argument("--report", metavar="FILE", help="one HTML page to look at")
+    tell.add_argument("-q", "--quiet", action="store_true", help="print only errors")
+
+
+def _impute(a: argparse.Namespace) -> int:
+    if a.output != "-" and a.input != "-" and not a.in_place and _same(a.input, a.output):
+        raise InputError(
+            "the output is the input, whose gaps would be lost.\nAdd --in-place if you want that."
+        )
+    from t1.api import Options, impute_file
+    from t1.progress import progress_line
+
+    options = Options(
+        method=a.method,
+        budget=a.budget,
+        intervals=a.intervals,
+        max_gap=a.max_gap,
+        minimum=_bounds("--min", a.min),
+        maximum=_bounds("--max", a.max),
+        integer=a.integer,
+        lock=a.lock,
+        seed=a.seed,
+    )
+    reading: dict[str, Any] = {name: getattr(a, name) for name in ("time", "id", "columns", "exclude")}
+    reading |= {name: getattr(a, name) for name in ("separator", "decimal", "encoding")}
+    reading["missing_values"] = a.missing_value
+    with interruptible() as should_stop, progress_line("T1 learns") as on_progress:
+        result = impute_file(
+            a.input,
+            a.output,
+            reading=reading,
+            options=options,
+            add_missing_rows=a.add_missing_rows,
+            on_progress=on_progress,
+            should_stop=should_stop,
+        )
+    _tell(a, result)
+    return 0
+
+
+def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
+    """The scorecard and what else was asked for; on stderr when the table itself goes to stdout."""
+    from t1.data.data_file import open_target
+
+    if a.scorecard:
+        with open_target(a.scorecard) as stream:
+            stream.write(json.dumps(result.scorecard.to_dict(), indent=1, allow_nan=False).encode())
+    if a.provenance:
+        with open_target(a.provenance) as stream:
+            if str(a.provenance).endswith((".parquet", ".pq")):
+                result.provenance().to_parquet(stream)
+            else:
+                result.provenance().to_csv(stream, index=False)
+    if a.report:
+        result.report(a.report)
+    if a.quiet:
+        return
+    out = sys.stderr if a.output == "-" else sys.stdout
+    for problem in result.problems:
+        print(f"note: {problem}", file=out)
+    print(result.scorecard.to_text(), file=out)
+    n_filled = int((result.method >= 0).sum())
+    print(f"\nfilled {n_filled:,} cells in {result.seconds:.0f} s: {a.output}", file=out)
+    if a.report:
+        print(f"report: {Path(a.report).resolve()}", file=out)
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """The first Ctrl-C asks training to stop and fill with the best so far; the second ends the program."""
+    asked = False
+
+    def on_interrupt(signum: int, frame: Any) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        print(
+            "t1: stopping the training, filling with the best so far (Ctrl-C again to quit)", file=sys.stderr
+        )
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _bounds(option: str, given: Sequence[str]) -> dict[str, float]:
+    bounds = {}
+    for text in given:
+        name, sign, number = text.rpartition("=")
+        try:
+            bounds[name] = float(number)
+        except ValueError:
+            sign = ""
+        if not sign or not name:
+            raise InputError(f"{option} {text!r} is not COL=NUMBER.\nGive for example {option} speed=0.")
+    return bounds
+
+
+def _same(one: str, other: str) -> bool:
+    return Path(other).exists() and Path(one).exists() and Path(one).samefile(other)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
