@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 from t1.errors import InputError, T1Error, TrainingDiverged
 
 if TYPE_CHECKING:
+    from t1.api import FilledTable as FilledTable
+    from t1.api import impute as impute
     from t1.data.sample import load_sample as load_sample
     from t1.imputer import T1Imputer as T1Imputer
     from t1.models.t1 import T1 as T1
@@ -15,6 +17,8 @@ __version__ = "0.1.0"
 
 # imported on first use: `import t1` stays fast, torch is loaded only when a model is wanted
 _LAZY = {
+    "FilledTable": "t1.api",
+    "impute": "t1.api",
     "T1": "t1.models.t1",
     "T1Config": "t1.models.t1",
     "T1Imputer": "t1.imputer",

@@ -30,7 +30,7 @@ class T1Candidate:
         cuts = hold.starts[1:]
         groups = group_columns(masked)
         each = None if self.seconds is None else self.seconds / len(groups)
-        if each is not None and each < LEAST:
+        if len(groups) > 1 and each is not None and each < LEAST:
             self.notes.append(
                 f"T1 was left out: {masked.shape[1]} columns are {len(groups)} groups, and the budget gives "
                 f"each {each:.0f} s of the {LEAST:.0f} s it needs. Raise --budget."
@@ -71,13 +71,13 @@ def group_columns(values: FloatArray, most: int = MANY) -> list[list[int]]:
     norm = np.sqrt(np.square(x).sum(axis=0))
     x = x / np.where(norm > 0, norm, 1)
     closeness = np.abs(x.T @ x)
+    np.fill_diagonal(closeness, 2)  # whoever opens a group is in it
     left = np.ones(len(alive), dtype=bool)
     groups = []
     while left.any():
         open_ones = np.flatnonzero(left)
         first = open_ones[closeness[np.ix_(open_ones, open_ones)].sum(axis=1).argmax()]
-        nearest = open_ones[np.argsort(-closeness[first, open_ones], kind="stable")][:most]
-        members = np.union1d(nearest[: most - 1], [first])
+        members = open_ones[np.argsort(-closeness[first, open_ones], kind="stable")][:most]
         groups.append(sorted(alive[members].tolist()))
         left[members] = False
     return groups

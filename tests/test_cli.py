@@ -1,0 +1,164 @@
+"""The command line, as a user meets it: real files, real processes, real signals."""
+
+import gzip
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from t1.cli import main
+
+HEADER = "when;temp;note;flow\r\n"
+
+
+def plant(rows: int = 300) -> bytes:
+    """Semicolons, decimal commas, CRLF, Latin-1, a text column: somebody's real export."""
+    lines = [HEADER]
+    for i in range(rows):
+        temp = "" if i % 11 == 5 else f"{20 + 5 * np.sin(i / 4):.2f}".replace(".", ",")
+        flow = "NA" if 100 <= i < 110 else str(1000 + i)
+        stamp = pd.Timestamp("2024-01-01") + pd.Timedelta(hours=i)
+        lines.append(f"{stamp:%Y-%m-%d %H:%M};{temp};Kühlung;{flow}\r\n")
+    return "".join(lines).encode("latin-1")
+
+
+def run(*arguments: object) -> int:
+    return main(["impute", *map(str, arguments), "--budget", "2s"])
+
+
+def test_only_gaps_change_in_the_file(tmp_path, capsys):
+    (tmp_path / "plant.csv").write_bytes(plant())
+    assert run(tmp_path / "plant.csv", "-o", tmp_path / "filled.csv") == 0
+    before, after = plant().split(b"\r\n"), (tmp_path / "filled.csv").read_bytes().split(b"\r\n")
+    assert len(before) == len(after)
+    for old, new in zip(before, after, strict=True):
+        for x, y in zip(old.split(b";"), new.split(b";"), strict=True):
+            assert x == y or x in (b"", b"NA")
+            assert y != b"NA"
+    temp, _, flow = after[106].split(b";")[1:]
+    assert temp.decode().count(",") == 1 and len(temp.decode().split(",")[1]) == 2  # two decimals, as always
+    assert flow == b"1105"  # a straight line of whole numbers
+    out = capsys.readouterr().out
+    assert "filled" in out and "linear" in out
+
+
+def test_everything_it_can_tell(tmp_path, capsys):
+    source = tmp_path / "plant.csv.gz"
+    source.write_bytes(gzip.compress(plant()))
+    extras = {name: tmp_path / name for name in ("s.json", "p.parquet")}
+    code = run(
+        *(source, "-o", tmp_path / "out.csv", "--intervals", "0.9", "--method", "linear", "-q"),
+        *("--scorecard", extras["s.json"], "--provenance", extras["p.parquet"]),
+        *("--min", "temp=0", "--max", "temp=24", "--integer", "flow", "--max-gap", "9"),
+    )
+    assert code == 0 and capsys.readouterr().out == ""
+    header = (tmp_path / "out.csv").read_bytes().split(b"\r\n")[0]
+    assert header == b"when;temp;note;flow;temp_lo;temp_hi;flow_lo;flow_hi"
+    card = json.loads(extras["s.json"].read_text())
+    assert card["verdict"]
+    where = pd.read_parquet(extras["p.parquet"])
+    assert {"row", "column", "method", "gap_length", "lo", "hi", "rule"} <= set(where)
+    assert where.loc[where["column"] == "flow", "value"].isna().all()  # ten in a row: longer than --max-gap
+
+
+def test_absent_rows_are_added_on_request(tmp_path):
+    lines = plant().split(b"\r\n")
+    (tmp_path / "in.csv").write_bytes(b"\r\n".join(lines[:50] + lines[60:]))
+    assert run(tmp_path / "in.csv", "-o", tmp_path / "same.csv", "--method", "linear") == 0
+    assert (
+        run(tmp_path / "in.csv", "-o", tmp_path / "more.csv", "--method", "linear", "--add-missing-rows") == 0
+    )
+    same, more = ((tmp_path / name).read_bytes().split(b"\r\n") for name in ("same.csv", "more.csv"))
+    assert len(more) == len(same) + 10
+    assert [row.split(b";")[0] for row in more] == [row.split(b";")[0] for row in lines]
+    assert more[50].split(b";")[3] == b"1049"
+
+
+def test_pipes():
+    command = [sys.executable, "-m", "t1.cli", "impute", "-", "-o", "-", "--method", "linear"]
+    done = subprocess.run(command, input=plant(), capture_output=True, check=True)
+    assert done.stdout.startswith(HEADER.encode()) and b"NA" not in done.stdout
+    assert b"filled" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nope.csv", "-o", "out.csv"], "there is no file"),
+        (["plant.csv", "-o", "plant.csv"], "--in-place"),
+        (["plant.csv", "-o", "nowhere/out.csv"], "mkdir"),
+        (["plant.csv", "-o", "out.csv", "--columns", "tmp"], "Did you mean 'temp'"),
+        (["plant.csv", "-o", "out.csv", "--min", "temp"], "COL=NUMBER"),
+        (["plant.csv", "-o", "out.csv", "--min", "tmp=0"], "tmp"),
+        (["plant.csv", "-o", "out.csv", "--budget", "long"], "60s"),
+        (["plant.csv", "-o", "out.csv", "--method", "magic"], "Known"),
+        (["plant.csv", "-o", "out.csv", "--lock", "now"], "START..END"),
+        (["empty.csv", "-o", "out.csv"], "empty"),
+        ([".", "-o", "out.csv"], "folder"),
+        (["holes.csv", "-o", "out.csv"], "every value"),
+    ],
+)
+def test_bad_input_is_one_message_exit_2_and_no_file(arguments, says, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("plant.csv").write_bytes(plant())
+    Path("empty.csv").touch()
+    Path("holes.csv").write_text("a,b\n,\nNA,\n")
+    before = sorted(Path().iterdir())
+    assert main(["impute", "--budget", "2s", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert says in error and "Traceback" not in error
+    assert sorted(Path().iterdir()) == before
+    assert Path("plant.csv").read_bytes() == plant()
+
+
+def test_in_place(tmp_path):
+    (tmp_path / "plant.csv").write_bytes(plant())
+    assert run(tmp_path / "plant.csv", "-o", tmp_path / "plant.csv", "--in-place", "--method", "linear") == 0
+    assert b"NA" not in (tmp_path / "plant.csv").read_bytes()
+
+
+def interrupted(tmp_path: Path, times: int) -> subprocess.CompletedProcess[str]:
+    """Start a long fill and press Ctrl-C when it trains."""
+    (tmp_path / "plant.csv").write_bytes(plant(4000))
+    command = [sys.executable, "-m", "t1.cli", "impute", "plant.csv", "-o", "out.csv", "--budget", "1h"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    maps = Path(f"/proc/{process.pid}/maps")
+    while "libtorch" not in maps.read_text():  # T1 is about to learn
+        time.sleep(0.1)
+    time.sleep(8)
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.05)
+    out, err = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc to see when training begins")
+def test_the_first_interrupt_fills_with_the_best_so_far(tmp_path):
+    done = interrupted(tmp_path, times=1)
+    assert done.returncode == 0, done.stderr
+    assert "best so far" in done.stderr and "stopped early" in done.stdout
+    assert b"NA" not in (tmp_path / "out.csv").read_bytes()
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc to see when training begins")
+def test_the_second_interrupt_leaves_nothing_half_written(tmp_path):
+    done = interrupted(tmp_path, times=2)
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["plant.csv"]
+
+
+def test_help_does_not_import_torch():
+    code = "import sys; from t1.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+    code += "print(*{'torch', 'pandas', 'numpy', 'sklearn', 'rich'} & set(sys.modules), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "impute" in done.stdout and done.stderr.strip() == ""
