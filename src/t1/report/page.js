@@ -1,0 +1,236 @@
+(() => {
+"use strict";
+// Draws the figures from the JSON beside it (see figures.py for its codes); nothing is loaded from anywhere.
+const $ = id => document.getElementById(id);
+const data = JSON.parse($("data").textContent);
+const DRAWN = Number($("data").dataset.drawn);
+const METHODS = ["#0072b2", "#cc79a7", "#009e73", "#e69f00", "#d55e00", "#56b4e9", "#f0e442", "#999999"];
+const coarse = matchMedia("(pointer: coarse)").matches;
+const narrow = () => innerWidth < 600;
+const css = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+// plotly reads a little HTML in its labels
+const safe = text => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+const labels = data.labels.map(safe);
+const at = tick => data.origin + data.unit * tick;
+const config = {
+  responsive: true, displaylogo: false, scrollZoom: false, displayModeBar: coarse ? true : "hover",
+  modeBarButtons: [["zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]],
+};
+
+function axis(more) {
+  return { gridcolor: css("line"), linecolor: css("line"), zeroline: false, tickfont: { size: 12 }, ...more };
+}
+
+function layout(more) {
+  return {
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
+    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: css("ink") },
+    hoverlabel: { font: { size: 13 } }, margin: { l: 8, r: 8, t: 8, b: 8 },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: css("soft"), activecolor: css("ink") },
+    dragmode: coarse ? false : "zoom", ...more,
+  };
+}
+
+function timeAxis(more) {
+  return axis({ type: data.dated ? "date" : "linear", automargin: true, nticks: narrow() ? 5 : 10, ...more });
+}
+
+function drawMap() {
+  const { x, z, bins } = data.map, words = ["observed", "less than half filled", "filled", "left empty"];
+  const cells = z.map(row => row ? Array.from(row, Number) : new Array(bins).fill(0));
+  const stops = [0, 1, 2, 3].flatMap(k => [[k / 4, css("m" + k)], [(k + 1) / 4, css("m" + k)]]);
+  const trace = {
+    type: "heatmap", x: x.map(at), y: labels, z: cells, zmin: -0.5, zmax: 3.5, colorscale: stops,
+    showscale: false, ygap: labels.length <= 60 ? 2 : 0, hovertemplate: "%{y}<br>%{x}<extra></extra>",
+  };
+  if (labels.length * bins <= 100000) {
+    trace.text = cells.map(row => row.map(k => words[k]));
+    trace.hovertemplate = "%{y}<br>%{x}<br>%{text}<extra></extra>";
+  }
+  const height = Math.min(Math.max(labels.length * 20, 60), 760) + 50;
+  Plotly.react($("map"), [trace], layout({
+    height, xaxis: timeAxis({ showgrid: false }),
+    yaxis: axis({
+      type: "category", autorange: "reversed", automargin: true, showgrid: false, ticks: "",
+      tickfont: { size: narrow() ? 10 : 12 }, ...(labels.length <= 35 ? { dtick: 1 } : {}),
+    }),
+  }), config);
+}
+
+function drawBars() {
+  const { column, cells, empty } = data.bars;
+  if (!column.length) { $("bars").remove(); return; }
+  const bar = (name, x, color) => ({
+    type: "bar", orientation: "h", name: safe(name), x, y: column.map(j => labels[j]),
+    marker: { color }, hovertemplate: "%{y}<br>%{x:,} cells<extra>%{fullData.name}</extra>",
+  });
+  const traces = data.methods.map((name, k) => bar(name, cells[k], METHODS[k % METHODS.length]));
+  traces.push(bar("left empty", empty, css("m3")));
+  Plotly.react($("bars"), traces.filter(t => t.x.some(Boolean)), layout({
+    barmode: "stack", bargap: 0.25, height: column.length * 22 + 90, showlegend: true, dragmode: false,
+    legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", traceorder: "normal", font: { size: 13 } },
+    xaxis: axis({ automargin: true, fixedrange: true, nticks: narrow() ? 4 : 8 }),
+    yaxis: axis({
+      type: "category", autorange: "reversed", automargin: true, fixedrange: true, showgrid: false, dtick: 1,
+      tickfont: { size: narrow() ? 10 : 12 },
+    }),
+  }), { ...config, displayModeBar: false });
+}
+
+const numbers = text => text ? text.split(",").map(v => v === "" ? null : Number(v)) : [];
+
+// Takes one column apart: lines of observed points, stretches of fills from neighbour to neighbour, polygons.
+function takeApart(one) {
+  const step = numbers(one.t), value = numbers(one.v);
+  const lo = numbers(one.lo), hi = numbers(one.hi);
+  const line = { x: [], y: [] }, fill = { x: [], y: [], text: [] }, dots = { x: [], y: [], text: [] };
+  const band = { x: [], y: [] }, lone = { x: [], y: [] };
+  let tick = 0, filled = 0, stretch = [], chain = [], before = null;
+
+  function polygon(points) {
+    if (points.length < 2) return;
+    for (const p of points) { band.x.push(p.x); band.y.push(p.hi); }
+    for (const p of points.toReversed()) { band.x.push(p.x); band.y.push(p.lo); }
+    band.x.push(points[0].x, null); band.y.push(points[0].hi, null);
+  }
+  function endStretch() {
+    const own = stretch.filter(p => p.text);
+    for (const p of stretch) { fill.x.push(p.x); fill.y.push(p.y); fill.text.push(p.text); }
+    fill.x.push(null); fill.y.push(null); fill.text.push("");
+    if (own.length <= 2) for (const p of own) { dots.x.push(p.x); dots.y.push(p.y); dots.text.push(p.text); }
+    if (lo.length) {
+      let run = [];
+      for (const p of stretch) if (p.lo === null || p.hi === null) { polygon(run); run = []; } else run.push(p);
+      polygon(run);
+    }
+    stretch = [];
+  }
+  function endChain() {
+    if (chain.length === 1) { lone.x.push(chain[0].x); lone.y.push(chain[0].y); }
+    for (const p of chain) { line.x.push(p.x); line.y.push(p.y); }
+    line.x.push(null); line.y.push(null);
+    chain = [];
+  }
+  for (let k = 0; k < value.length; k++) {
+    tick += step[k];
+    const code = one.s.charCodeAt(k) - 48, p = { x: at(tick), y: value[k], lo: value[k], hi: value[k], text: "" };
+    if (code < 4) {
+      if (!(code & 1) && chain.length) endChain();
+      chain.push(p);
+      if (stretch.length) { if (code & 2) stretch.push({ ...p }); endStretch(); }
+    } else {
+      const method = data.methods[one.m.charCodeAt(filled) - 97] ?? "";
+      p.text = "filled by " + safe(method);
+      if (lo.length) {
+        p.lo = lo[filled]; p.hi = hi[filled];
+        if (p.lo !== null && p.hi !== null) p.text += `<br>${p.lo} to ${p.hi}`;
+      }
+      filled++;
+      if (code === 4 && stretch.length) endStretch();
+      if (code === 5 && !stretch.length && before) stretch.push({ ...before });
+      stretch.push(p);
+    }
+    before = p;
+  }
+  if (chain.length) endChain();
+  if (stretch.length) endStretch();
+  return { line, lone, fill, dots, band };
+}
+
+function extent(parts, from, to) {
+  let low = Infinity, high = -Infinity;
+  for (const { x, y } of [parts.line, parts.fill, parts.band])
+    for (let k = 0; k < x.length; k++)
+      if (x[k] !== null && x[k] >= from && x[k] <= to) {
+        low = Math.min(low, y[k]); high = Math.max(high, y[k]);
+      }
+  if (!(low <= high)) return null;
+  const room = (high - low) * 0.06 || Math.abs(high) * 0.01 || 1;
+  return [low - room, high + room];
+}
+
+function drawSeries(figure, one) {
+  const parts = takeApart(one), blue = css("observed"), orange = css("filled");
+  const trace = (name, part, more) => ({ type: "scatter", name, x: part.x, y: part.y, connectgaps: false, ...more });
+  const hover = { hovertemplate: "%{x}<br><b>%{y}</b><br>%{text}<extra></extra>" };
+  const traces = [
+    trace("interval", parts.band, {
+      mode: "lines", fill: "toself", fillcolor: css("band"), line: { width: 0 }, hoverinfo: "skip",
+    }),
+    trace("observed", parts.line, {
+      mode: "lines", line: { color: blue, width: 1.2 }, hovertemplate: "%{x}<br><b>%{y}</b><extra>observed</extra>",
+    }),
+    trace("observed points", parts.lone, { mode: "markers", marker: { color: blue, size: 3 }, hoverinfo: "skip" }),
+    trace("filled", parts.fill, {
+      mode: "lines", line: { color: orange, width: 2 }, text: parts.fill.text, ...hover,
+    }),
+    trace("filled points", parts.dots, {
+      mode: "markers", marker: { color: orange, size: 5 }, text: parts.dots.text, ...hover,
+    }),
+  ].filter(t => t.x.length || t.name === "observed");
+  const range = extent(parts, -Infinity, Infinity);
+  Plotly.react(figure, traces, layout({
+    height: narrow() ? 260 : 300, hovermode: "closest", margin: { l: 8, r: 12, t: 28, b: 8 },
+    xaxis: timeAxis({ rangeslider: { visible: true, thickness: 0.13, bgcolor: css("panel"), bordercolor: css("line") } }),
+    yaxis: axis({ automargin: true, nticks: 6, fixedrange: true, ...(range ? { range } : {}) }),
+  }), config);
+  if (figure.dataset.listens) return;
+  figure.dataset.listens = "yes";
+  // the y axis follows what is in sight
+  figure.on("plotly_relayout", change => {
+    if (!Object.keys(change).some(key => key.startsWith("xaxis"))) return;
+    const ends = figure._fullLayout.xaxis.range.map(v => data.dated ? Date.parse(v.replace(" ", "T").padEnd(11, "T").replace(/T$/, "T00:00") + "Z") : v);
+    const seen = extent(figure.parts, ends[0], ends[1]);
+    if (seen) Plotly.relayout(figure, { "yaxis.range": seen });
+  });
+  figure.parts = parts;
+}
+
+function place(parent, one) {
+  const title = document.createElement("h3"), note = document.createElement("small");
+  title.className = "title";
+  title.textContent = data.labels[one.c] + " ";
+  note.textContent = one.missing ? `${one.missing.toLocaleString("en")} missing` : "complete";
+  if (one.step) note.textContent += `; thinned, extremes of every ${one.step.toLocaleString("en")} rows kept`;
+  title.append(note);
+  const figure = document.createElement("div");
+  figure.className = "figure series";
+  figure.style.minHeight = "260px";
+  parent.append(title, figure);
+  return figure;
+}
+
+const shown = [];  // [figure, series]
+let queue = [];
+function next() {
+  const job = queue.shift();
+  if (!job) { document.body.dataset.ready = "yes"; return; }
+  job();
+  setTimeout(next, 0);  // the page stays usable meanwhile
+}
+
+function drawAll() {
+  const idle = !queue.length;
+  queue = [drawMap, drawBars, ...shown.map(([figure, one]) => () => drawSeries(figure, one))];
+  if (idle) next();
+}
+
+for (const one of data.series.slice(0, DRAWN)) shown.push([place($("first"), one), one]);
+const others = data.series.slice(DRAWN);
+if (others.length) {
+  $("others").hidden = false;
+  others.forEach((one, k) => $("pick").add(new Option(`${data.labels[one.c]} (${one.missing ? one.missing.toLocaleString("en") + " missing" : "complete"})`, String(k))));
+  const pick = () => {
+    const one = others[Number($("pick").value)];
+    $("picked").querySelectorAll(".figure").forEach(old => Plotly.purge(old));
+    $("picked").replaceChildren();
+    const figure = place($("picked"), one);
+    shown.splice(DRAWN, 1, [figure, one]);
+    return () => drawSeries(figure, one);
+  };
+  pick();
+  $("pick").addEventListener("change", () => pick()());
+}
+drawAll();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+})();

@@ -1,0 +1,216 @@
+"""The report: one HTML file that opens without a network."""
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from t1.errors import InputError
+from t1.fill.filled import Filled
+from t1.fill.gaps import IntArray
+from t1.fill.scorecard import Score
+from t1.report.figures import BARS, View, payload, unique_labels
+
+TABLE_ROWS = 300
+DRAWN = 12  # series drawn at once; page.js draws the others when they are chosen
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    filled: Filled,
+    *,
+    times: npt.NDArray[Any] | None,
+    original_name: str,
+    problems: Sequence[str] = (),
+    title: str | None = None,
+    series: Sequence[IntArray] | None = None,
+) -> None:
+    """Write the page at once or not at all; `times` (time,) are dates, None for row numbers.
+
+    `series` are the rows of each series of a panel, as in `fill_table`: they are drawn one after the other.
+    """
+    if times is not None and (np.asarray(times).dtype.kind != "M" or len(times) != len(filled.values)):
+        raise InputError(
+            f"expected one datetime64 per row ({len(filled.values)}), got {len(times)} of "
+            f"{np.asarray(times).dtype}.\nGive times=None to draw over row numbers."
+        )
+    library = _plotly_js()
+    view = View.of(filled, times, series)
+    data = json.dumps(payload(view), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for char in "<>&\u2028\u2029":  # they occur in strings only, and must not end the script
+        data = data.replace(char, f"\\u{ord(char):04x}")
+    page = _put(
+        _asset("page.html"),
+        title=escape(_printable(title or f"{original_name}, filled")),
+        css=_asset("page.css"),
+        script=_asset("page.js"),
+        plotly=library,
+        data=data,
+        headline=_headline(filled),
+        verdict=escape(filled.scorecard.verdict),
+        facts=_facts(view, original_name),
+        problems=_problems(view, problems, times is not None),
+        map_note=_map_note(view),
+        scorecard=_scorecard(filled),
+        methods=_methods(filled),
+        series_note=_series_note(filled),
+        drawn=str(DRAWN),
+    )
+    _write(Path(path), page)
+
+
+def _plotly_js() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise InputError(
+            "a report needs plotly, which is not installed.\nInstall it: pip install 't1-impute[report]'"
+        ) from None
+    return str(get_plotlyjs())
+
+
+def _asset(name: str) -> str:
+    return (resources.files("t1.report") / name).read_text(encoding="utf-8")
+
+
+def _put(template: str, **parts: str) -> str:
+    """Replace each {{name}} once; what is put in is not looked at again."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        # names may hold lone surrogates, which UTF-8 cannot
+        part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}.\nChoose another place.") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in str(text))
+
+
+def _cells(n: int) -> str:
+    return f"{n:,} cell{'' if n == 1 else 's'}"
+
+
+def _headline(filled: Filled) -> str:
+    made = int(np.count_nonzero(filled.method >= 0))
+    empty = int(np.count_nonzero(np.isnan(filled.values)))
+    if not made and not empty:
+        return "Nothing was missing: no cell was filled."
+    left = f"{_cells(empty)} {'was' if empty == 1 else 'were'} left empty" if empty else "none was left empty"
+    return f"{_cells(made)} {'was' if made == 1 else 'were'} filled, {left}."
+
+
+def _facts(view: View, original_name: str) -> str:
+    n, n_vars = view.filled.values.shape
+    facts = [_printable(original_name), f"{n:,} rows", f"{n_vars:,} column{'' if n_vars == 1 else 's'}"]
+    if view.dated:
+        first, last = (view.origin + view.unit * float(view.tick[i]) for i in (0, -1))
+        stamps = np.array([first, last]).astype("int64").astype("datetime64[ms]").astype("datetime64[m]")
+        facts.append(f"{stamps[0]} to {stamps[1]}".replace("T", " "))
+    missing = float(np.mean(~view.filled.observed)) if n * n_vars else 0.0
+    facts.append(f"{missing:.1%} of the cells missing")
+    return "".join(f"<li>{escape(fact)}</li>" for fact in facts)
+
+
+def _problems(view: View, problems: Sequence[str], had_times: bool) -> str:
+    found = [_printable(p) for p in problems]
+    nothing = [label for label, empty in zip(view.labels, view.empty, strict=True) if empty]
+    if nothing:
+        more = f" and {len(nothing) - 10} more" if len(nothing) > 10 else ""
+        found.append(f"Nothing was observed in {', '.join(nothing[:10])}{more}.")
+    if had_times and not view.dated:
+        found.append("The times run back and forth or are partly unknown: figures go by row number.")
+    if not found:
+        return "<p>None were found.</p>"
+    return "<ul>" + "".join(f"<li>{escape(p)}</li>" for p in found) + "</ul>"
+
+
+def _map_note(view: View) -> str:
+    rows = -(-len(view.rows) // 1500)
+    return f"Each mark stands for up to {rows:,} rows." if rows > 1 else "Each mark is one row."
+
+
+def _number(x: float | None) -> str:
+    return "–" if x is None else f"{x:,.4g}"
+
+
+def _scorecard(filled: Filled) -> str:
+    """An HTML table of the scores, of the columns with the most missing cells where there are many."""
+    card = filled.scorecard
+    if not card.scores:
+        return "<p>There is nothing to score.</p>"
+    scores = list(card.scores)
+    if len(scores) > TABLE_ROWS:
+        most = sorted(range(len(scores)), key=lambda i: -scores[i].missing)[:TABLE_ROWS]
+        scores = [scores[i] for i in sorted(most)]
+    wide = any(s.coverage is not None for s in scores)
+    names = dict(
+        zip(unique := list(dict.fromkeys(s.column for s in scores)), unique_labels(unique), strict=True)
+    )
+    heads = [
+        "Column",
+        "Gap length",
+        "To fill",
+        "Tested on",
+        "Method",
+        "MAE",
+        "MAE of linear",
+        "Against linear",
+    ]
+    heads += ["RMSE", "RMSE of linear", *(["Coverage"] if wide else [])]
+    head = "".join(f'<th scope="col">{h}</th>' for h in heads)
+    lines, previous = [], None
+    for s in scores:
+        lines.append(_score_row(s, names[s.column], wide, again=s.column == previous))
+        previous = s.column
+    note = ""
+    if len(scores) < len(card.scores):
+        note = f"<p>The {len(scores)} rows with the most cells to fill, of {len(card.scores):,}.</p>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    return f'{note}<div class="scroll" tabindex="0" role="region" aria-label="Scorecard">{table}</div>'
+
+
+def _score_row(s: Score, label: str, wide: bool, *, again: bool) -> str:
+    change, kind = "–", ""
+    if np.isfinite(s.ratio):
+        gain = s.ratio - 1
+        change, kind = ("same", "") if abs(gain) < 0.0005 else (f"{gain:+.1%}".replace("-", "−"), "worse")
+        kind = "better" if gain <= -0.0005 else kind
+    name = f'<th scope="row" class="{"again" if again else "first"}">{escape(label)}</th>'
+    cells = [s.gap.replace("-", "–"), f"{s.missing:,}", f"{s.cells:,}"]
+    row = name + "".join(f"<td>{c}</td>" for c in cells) + f'<td class="word">{escape(s.method)}</td>'
+    row += f"<td>{_number(s.mae)}</td><td>{_number(s.linear_mae)}</td>"
+    row += f'<td class="{kind}">{change}</td><td>{_number(s.rmse)}</td><td>{_number(s.linear_rmse)}</td>'
+    if wide:
+        row += f"<td>{'–' if s.coverage is None else format(s.coverage, '.0%')}</td>"
+    return f"<tr>{row}</tr>"
+
+
+def _methods(filled: Filled) -> str:
+    counts = [int(np.count_nonzero(filled.method == k)) for k in range(len(filled.method_names))]
+    used = [f"{escape(name)} {n:,}" for name, n in zip(filled.method_names, counts, strict=True) if n]
+    if not used:
+        return "<p>No cell was filled.</p>"
+    columns = int(np.count_nonzero(~filled.observed.all(axis=0)))
+    note = f" The {BARS} columns with the most missing cells are drawn." if columns > BARS else ""
+    return f"<p>Cells filled by each method: {', '.join(used)}.{note}</p>"
+
+
+def _series_note(filled: Filled) -> str:
+    level = filled.scorecard.level
+    band = f" The band holds the true value in about {level:.0%} of the cases." if level else ""
+    return f"Filled stretches are drawn apart from what was observed.{band}"
