@@ -61,7 +61,8 @@ def main() -> None:
     run("t1.impute", lambda: t1.impute(masked, budget=options.budget).values)
 
     print(
-        f"{options.file.name}: {truth.shape[0]:,} x {truth.shape[1]}, {hidden.mean():.1%} hidden, {options.budget}"
+        f"{options.file.name}: {truth.shape[0]:,} x {truth.shape[1]}, {hidden.mean():.1%} hidden, "
+        f"budget {options.budget}"
     )
     print(f"{'method':<18}{'seconds':>8}{'all':>8}" + "".join(f"{c[:7]:>8}" for c in table.columns))
     errors = {}

@@ -9,6 +9,7 @@ FloatArray = npt.NDArray[np.float64]
 
 MIN_EVENTS = 10  # fewer say nothing on their own
 CONFIDENCE = 2.5  # standard errors by which the more complex one must be ahead ...
+EASED = 1.0  # ... or so many, where it is ahead by CONFIDENCE in the whole column or in the whole table ...
 MARGIN = 0.02  # ... and the share of the simpler one's error that it must save
 
 
@@ -26,6 +27,7 @@ def choose(
     own = _Evidence(errors, group, event, n_vars * N_CLASSES)
     by_column = _Evidence(errors, column, event, n_vars)
     by_class = _Evidence(errors / scale[column], code.astype(np.intp), event, N_CLASSES)
+    overall = _Evidence(errors / scale[column], np.zeros_like(group), event, 1)
     chosen = np.zeros(n_vars * N_CLASSES, dtype=np.int8)
     columns, codes = np.divmod(np.arange(n_vars * N_CLASSES), N_CLASSES)
     for challenger in range(1, len(errors)):
@@ -33,6 +35,9 @@ def choose(
         for holder in np.unique(chosen):
             alone, gain = own.beats(challenger, holder)
             column_says, _ = by_column.beats(challenger, holder)
+            table_says, _ = overall.beats(challenger, holder)
+            eased, _ = own.beats(challenger, holder, EASED)
+            alone |= eased & (column_says[columns] | table_says[0])
             class_says, _ = by_class.beats(challenger, holder)
             borrowed = np.where(by_column.enough[columns], column_says[columns], class_says[codes])
             verdict = np.where(own.enough, alone, borrowed & (gain >= 0))
@@ -54,7 +59,9 @@ class _Evidence:
         self.n_events = np.bincount(self.group, minlength=n_groups)
         self.enough = self.n_events >= MIN_EVENTS
 
-    def beats(self, challenger: int, holder: int) -> tuple[npt.NDArray[np.bool_], FloatArray]:
+    def beats(
+        self, challenger: int, holder: int, confidence: float = CONFIDENCE
+    ) -> tuple[npt.NDArray[np.bool_], FloatArray]:
         """Where the challenger is ahead by more than noise (groups,), and its mean gain there."""
         with np.errstate(invalid="ignore", over="ignore"):
             gain = self.means[holder] - self.means[challenger]
@@ -62,7 +69,7 @@ class _Evidence:
             n = np.maximum(self.n_events, 1)
             mean = self._sum(gain) / n
             spread = np.sqrt(self._sum((gain - mean[self.group]) ** 2) / np.maximum(n - 1, 1) / n)
-            ahead = mean - CONFIDENCE * spread > 0
+            ahead = mean - confidence * spread > 0
             ahead &= mean > MARGIN * self._sum(self.means[holder]) / n
         return self.enough & ahead, mean
 

@@ -11,7 +11,6 @@ from t1.fill.gaps import N_CLASSES, Codes, IntArray
 FloatArray = npt.NDArray[np.float64]
 
 MIN_EVENTS = 8  # a group with fewer borrows from the other columns
-ALIKE = 0.5
 
 
 class Conformal:
@@ -35,8 +34,7 @@ class Conformal:
         for c in range(N_CLASSES):
             of_class = self.code == c
             if of_class.any():
-                n_events = len(np.unique(self.event[of_class]))
-                radius[:, c] = quantile(scaled[of_class], level, n_events) * self.scale
+                radius[:, c] = quantile(scaled[of_class], level) * self.scale
         # A class that was never seen is given the radius of the nearest shorter one, else of a longer one.
         for c in (*range(1, N_CLASSES), *range(N_CLASSES - 2, -1, -1)):
             for other in (c - 1, c + 1):
@@ -48,17 +46,11 @@ class Conformal:
             n_events = len(np.unique(self.event[cells]))
             if n_events >= enough:
                 here = self.column[cells[0]], self.code[cells[0]]
-                radius[here] = quantile(self.residual[cells], level, n_events)
+                radius[here] = quantile(self.residual[cells], level)
         return radius
 
 
-def quantile(residual: FloatArray, level: float, n_events: int) -> float:
-    """The ceil((n + 1) level)-th smallest of n residuals of single cells, the largest if there are too few.
-
-    Cells of one event are alike (taken as correlated by ALIKE), so many of them say as little as fewer single
-    ones would, and the rank goes as far beyond the plain quantile as for those.
-    """
-    n = len(residual)
-    worth = n / (1 + (n / n_events - 1) * ALIKE)
-    k = min(math.ceil(n * (1 + 1 / worth) * level - 1e-9), n)
+def quantile(residual: FloatArray, level: float) -> float:
+    """The ceil((n + 1) level)-th smallest of n absolute residuals, the largest if there are too few."""
+    k = min(math.ceil((len(residual) + 1) * level - 1e-9), len(residual))
     return float(np.partition(residual, k - 1)[k - 1])

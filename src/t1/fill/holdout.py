@@ -14,8 +14,8 @@ from t1.fill.events import Events, default_events, own_events
 from t1.fill.gaps import N_CLASSES, BoolArray, Codes, IntArray, Lengths, find_runs, gap_class, gap_lengths
 
 CHOOSE, CALIBRATE, REPORT = PARTS = (0, 1, 2)
-CELLS = 180  # wanted per column and gap class: 60 for each part
-EVENTS = 36  # wanted per column and gap class: 12 for each part
+CELLS = 900  # wanted per column and gap class: 300 for each part
+EVENTS = 240  # wanted per column and gap class: 80 for each part
 MOVES = 6000  # at most so many are tried, which bounds the time
 PLACES = 16  # tried for each event
 
