@@ -100,7 +100,7 @@ def unique_labels(names: Sequence[str], width: int = 24) -> tuple[str, ...]:
 
 
 def gap_map(view: View) -> dict[str, Any]:
-    """States by column and bin of rows: 0 observed, 1 less than half filled, 2 filled, 3 some left empty."""
+    """States by column and bin of rows: 0 observed, 1 partly filled, 2 mostly filled, 3 some left empty."""
     filled = view.filled
     n, n_vars = filled.values.shape
     bins = max(min(n, MAP_BINS, max(MAP_CELLS // max(n_vars, 1), 50)), 1)

@@ -13,7 +13,7 @@ const safe = text => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/
 const labels = data.labels.map(safe);
 const at = tick => data.origin + data.unit * tick;
 const config = {
-  responsive: true, displaylogo: false, scrollZoom: false, displayModeBar: coarse ? true : "hover",
+  responsive: true, displaylogo: false, scrollZoom: false, showTips: false, displayModeBar: coarse ? true : "hover",
   modeBarButtons: [["zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]],
 };
 
@@ -25,7 +25,7 @@ function layout(more) {
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
     font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: css("ink") },
-    hoverlabel: { font: { size: 13 } }, margin: { l: 8, r: 8, t: 8, b: 8 },
+    hoverlabel: { font: { size: 13 } }, margin: { l: 8, r: 12, t: coarse ? 30 : 10, b: 8 },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: css("soft"), activecolor: css("ink") },
     dragmode: coarse ? false : "zoom", ...more,
   };
@@ -36,7 +36,8 @@ function timeAxis(more) {
 }
 
 function drawMap() {
-  const { x, z, bins } = data.map, words = ["observed", "less than half filled", "filled", "left empty"];
+  const { x, z, bins, rows } = data.map;
+  const words = ["observed", "partly filled", rows > 1 ? "mostly filled" : "filled", "left empty"];
   const cells = z.map(row => row ? Array.from(row, Number) : new Array(bins).fill(0));
   const stops = [0, 1, 2, 3].flatMap(k => [[k / 4, css("m" + k)], [(k + 1) / 4, css("m" + k)]]);
   const trace = {
@@ -49,7 +50,7 @@ function drawMap() {
   }
   const height = Math.min(Math.max(labels.length * 20, 60), 760) + 50;
   Plotly.react($("map"), [trace], layout({
-    height, xaxis: timeAxis({ showgrid: false }),
+    height, xaxis: timeAxis({ showgrid: false, range: [at(x[0]), at(x.at(-1))] }),
     yaxis: axis({
       type: "category", autorange: "reversed", automargin: true, showgrid: false, ticks: "",
       tickfont: { size: narrow() ? 10 : 12 }, ...(labels.length <= 35 ? { dtick: 1 } : {}),
@@ -137,6 +138,13 @@ function takeApart(one) {
   return { line, lone, fill, dots, band };
 }
 
+// plotly gives the ends of a time axis as "2013-04-08 17:30:12.5", in full or cut short
+function milliseconds(end) {
+  if (typeof end === "number") return end;
+  const [day, time = "00:00"] = end.split(" ");
+  return Date.parse(`${day}T${time.length === 2 ? time + ":00" : time}Z`);
+}
+
 function extent(parts, from, to) {
   let low = Infinity, high = -Infinity;
   for (const { x, y } of [parts.line, parts.fill, parts.band])
@@ -160,18 +168,20 @@ function drawSeries(figure, one) {
     trace("observed", parts.line, {
       mode: "lines", line: { color: blue, width: 1.2 }, hovertemplate: "%{x}<br><b>%{y}</b><extra>observed</extra>",
     }),
-    trace("observed points", parts.lone, { mode: "markers", marker: { color: blue, size: 3 }, hoverinfo: "skip" }),
+    trace("observed points", parts.lone, { mode: "markers", marker: { color: blue, size: 2.5 }, hoverinfo: "skip" }),
     trace("filled", parts.fill, {
       mode: "lines", line: { color: orange, width: 2 }, text: parts.fill.text, ...hover,
     }),
     trace("filled points", parts.dots, {
-      mode: "markers", marker: { color: orange, size: 5 }, text: parts.dots.text, ...hover,
+      mode: "markers", marker: { color: orange, size: 4 }, text: parts.dots.text, ...hover,
     }),
   ].filter(t => t.x.length || t.name === "observed");
-  const range = extent(parts, -Infinity, Infinity);
+  const range = extent(parts, -Infinity, Infinity), whole = [at(data.map.x[0]), at(data.map.x.at(-1))];
+  const slider = { visible: true, thickness: 0.13, bgcolor: css("panel"), bordercolor: css("line"), range: whole };
+  if (range) slider.yaxis = { rangemode: "fixed", range };
   Plotly.react(figure, traces, layout({
-    height: narrow() ? 260 : 300, hovermode: "closest", margin: { l: 8, r: 12, t: 28, b: 8 },
-    xaxis: timeAxis({ rangeslider: { visible: true, thickness: 0.13, bgcolor: css("panel"), bordercolor: css("line") } }),
+    height: narrow() ? 260 : 300, hovermode: "closest",
+    xaxis: timeAxis({ range: whole, rangeslider: slider }),
     yaxis: axis({ automargin: true, nticks: 6, fixedrange: true, ...(range ? { range } : {}) }),
   }), config);
   if (figure.dataset.listens) return;
@@ -179,7 +189,7 @@ function drawSeries(figure, one) {
   // the y axis follows what is in sight
   figure.on("plotly_relayout", change => {
     if (!Object.keys(change).some(key => key.startsWith("xaxis"))) return;
-    const ends = figure._fullLayout.xaxis.range.map(v => data.dated ? Date.parse(v.replace(" ", "T").padEnd(11, "T").replace(/T$/, "T00:00") + "Z") : v);
+    const ends = figure.layout.xaxis.range.map(milliseconds);
     const seen = extent(figure.parts, ends[0], ends[1]);
     if (seen) Plotly.relayout(figure, { "yaxis.range": seen });
   });

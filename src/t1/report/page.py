@@ -43,7 +43,8 @@ def write_report(
         )
     library = _plotly_js()
     view = View.of(filled, times, series)
-    data = json.dumps(payload(view), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    figures = payload(view)
+    data = json.dumps(figures, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for char in "<>&\u2028\u2029":  # they occur in strings only, and must not end the script
         data = data.replace(char, f"\\u{ord(char):04x}")
     page = _put(
@@ -57,7 +58,9 @@ def write_report(
         verdict=escape(filled.scorecard.verdict),
         facts=_facts(view, original_name),
         problems=_problems(view, problems, times is not None),
-        map_note=_map_note(view),
+        map_note=_map_note(figures["map"]["rows"]),
+        map_key=_map_key(filled, figures["map"]["rows"]),
+        band_key="" if filled.lo is None else '<span class="band">interval</span>',
         scorecard=_scorecard(filled),
         methods=_methods(filled),
         series_note=_series_note(filled),
@@ -139,8 +142,14 @@ def _problems(view: View, problems: Sequence[str], had_times: bool) -> str:
     return "<ul>" + "".join(f"<li>{escape(p)}</li>" for p in found) + "</ul>"
 
 
-def _map_note(view: View) -> str:
-    rows = -(-len(view.rows) // 1500)
+def _map_key(filled: Filled, rows: int) -> str:
+    """Only the states that can occur."""
+    words = ["observed", "partly filled" if rows > 1 else "", "mostly filled" if rows > 1 else "filled"]
+    words.append("left empty" if np.isnan(filled.values).any() else "")
+    return "".join(f'<span class="k{k}">{word}</span>' for k, word in enumerate(words) if word)
+
+
+def _map_note(rows: int) -> str:
     return f"Each mark stands for up to {rows:,} rows." if rows > 1 else "Each mark is one row."
 
 
@@ -161,18 +170,9 @@ def _scorecard(filled: Filled) -> str:
     names = dict(
         zip(unique := list(dict.fromkeys(s.column for s in scores)), unique_labels(unique), strict=True)
     )
-    heads = [
-        "Column",
-        "Gap length",
-        "To fill",
-        "Tested on",
-        "Method",
-        "MAE",
-        "MAE of linear",
-        "Against linear",
-    ]
-    heads += ["RMSE", "RMSE of linear", *(["Coverage"] if wide else [])]
-    head = "".join(f'<th scope="col">{h}</th>' for h in heads)
+    heads = ["Column", "Gap length", "Method", "MAE", "MAE of linear", "Against linear", "RMSE"]
+    heads += ["RMSE of linear", *(["Coverage"] if wide else []), "Cells to fill", "Cells tested"]
+    head = "".join(f'<th scope="col"{" class=word" if h == "Method" else ""}>{h}</th>' for h in heads)
     lines, previous = [], None
     for s in scores:
         lines.append(_score_row(s, names[s.column], wide, again=s.column == previous))
@@ -191,13 +191,12 @@ def _score_row(s: Score, label: str, wide: bool, *, again: bool) -> str:
         change, kind = ("same", "") if abs(gain) < 0.0005 else (f"{gain:+.1%}".replace("-", "−"), "worse")
         kind = "better" if gain <= -0.0005 else kind
     name = f'<th scope="row" class="{"again" if again else "first"}">{escape(label)}</th>'
-    cells = [s.gap.replace("-", "–"), f"{s.missing:,}", f"{s.cells:,}"]
-    row = name + "".join(f"<td>{c}</td>" for c in cells) + f'<td class="word">{escape(s.method)}</td>'
+    row = f'{name}<td>{s.gap.replace("-", "–")}</td><td class="word">{escape(s.method)}</td>'
     row += f"<td>{_number(s.mae)}</td><td>{_number(s.linear_mae)}</td>"
     row += f'<td class="{kind}">{change}</td><td>{_number(s.rmse)}</td><td>{_number(s.linear_rmse)}</td>'
     if wide:
         row += f"<td>{'–' if s.coverage is None else format(s.coverage, '.0%')}</td>"
-    return f"<tr>{row}</tr>"
+    return f"<tr>{row}<td>{s.missing:,}</td><td>{s.cells:,}</td></tr>"
 
 
 def _methods(filled: Filled) -> str:
