@@ -1,0 +1,57 @@
+"""Every command in docs/fill.md runs as it stands, on files such as it speaks of."""
+
+import gzip
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from t1.cli import main
+from test_cli import plant
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "fill.md").read_text()
+COMMANDS = re.findall(r"^\$ t1 (.*)$", PAGE, re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("plant.csv").write_bytes(plant())
+    Path("plant.csv.gz").write_bytes(gzip.compress(plant()))
+    table = pd.read_csv("plant.csv", sep=";", decimal=",", encoding="latin-1", parse_dates=["when"])
+    table.to_parquet("plant.parquet", index=False)
+    pd.concat([table.assign(station=name) for name in "ab"]).to_csv("stations.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_page_runs(command, folder):
+    if "<" in command:  # a real pipe
+        python = f"{shlex.quote(sys.executable)} -m t1.cli"
+        subprocess.run(f"{python} {command}".replace(" -o - ", " -o - --budget 2s "), shell=True, check=True)
+    else:
+        arguments = shlex.split(command.replace("60s", "2s"))  # the same, in less time
+        assert main(arguments if "--budget" in arguments else [*arguments, "--budget", "2s"]) == 0
+    for name in re.findall(r"(?:-o|>|--scorecard|--provenance|--report) (\S+\.\w+)", command):
+        assert (folder / name).stat().st_size > 100
+
+
+def test_every_option_has_an_example(capsys):
+    with pytest.raises(SystemExit):
+        main(["impute", "--help"])
+    options = set(re.findall(r"(--[a-z-]+)", capsys.readouterr().out)) - {"--help", "--output"}
+    shown = {word for command in COMMANDS for word in shlex.split(command)}
+    assert options - shown == set()
+
+
+def test_the_snippet_of_the_page_runs(tmp_path):
+    (snippet,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    quick = snippet.replace("t1.load_sample()", "t1.load_sample().iloc[:400]").replace("60s", "2s")
+    assert quick.count("iloc") == 1 and "60s" not in quick
+    check = "assert result.data.notna().all().all() and len(result.provenance())"
+    subprocess.run([sys.executable, "-c", f"{quick}\n{check}"], check=True, cwd=tmp_path)
