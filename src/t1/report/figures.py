@@ -170,7 +170,7 @@ def _join(
     run = np.cumsum(np.diff(filled, prepend=False))  # each stretch of fills has its own number
     is_fill = filled[rows]
     before = np.concatenate([rows[:1], rows[:-1]])
-    near = (np.arange(len(rows)) > 0) & (rows - before <= max(step, 1)) & (series[rows] == series[before])
+    near = (np.arange(len(rows)) > 0) & (rows - before == 1) & (series[rows] == series[before])
     same = filled[before] & is_fill & (run[rows] == run[before]) & (np.arange(len(rows)) > 0)
     touches_fill = near & filled[before]
     last = np.maximum.accumulate(np.where(is_fill, -1, np.arange(len(rows))))

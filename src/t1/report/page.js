@@ -85,7 +85,7 @@ function takeApart(one) {
   const step = numbers(one.t), value = numbers(one.v);
   const lo = numbers(one.lo), hi = numbers(one.hi);
   const line = { x: [], y: [] }, fill = { x: [], y: [], text: [] }, dots = { x: [], y: [], text: [] };
-  const band = { x: [], y: [] }, lone = { x: [], y: [] };
+  const band = { x: [], y: [] }, lone = { x: [], y: [] }, sole = { x: [], y: [], text: [] };
   let tick = 0, filled = 0, stretch = [], chain = [], before = null;
 
   function polygon(points) {
@@ -98,7 +98,8 @@ function takeApart(one) {
     const own = stretch.filter(p => p.text);
     for (const p of stretch) { fill.x.push(p.x); fill.y.push(p.y); fill.text.push(p.text); }
     fill.x.push(null); fill.y.push(null); fill.text.push("");
-    if (own.length <= 2) for (const p of own) { dots.x.push(p.x); dots.y.push(p.y); dots.text.push(p.text); }
+    for (const part of [own.length <= 2 ? dots : null, stretch.length === 1 ? sole : null])
+      if (part) for (const p of own) { part.x.push(p.x); part.y.push(p.y); part.text.push(p.text); }
     if (lo.length) {
       let run = [];
       for (const p of stretch) if (p.lo === null || p.hi === null) { polygon(run); run = []; } else run.push(p);
@@ -135,6 +136,7 @@ function takeApart(one) {
   }
   if (chain.length) endChain();
   if (stretch.length) endStretch();
+  if (dots.x.length > 1500) return { line, lone, fill, dots: sole, band };  // many are slow, and lines are there
   return { line, lone, fill, dots, band };
 }
 

@@ -8,6 +8,7 @@ from t1.fill.gaps import BoolArray, IntArray
 FloatArray = npt.NDArray[np.float64]
 
 LARGEST = 1e300  # beyond it an axis would overflow
+THINNED = 6_000  # rows of a thinned series: fills in many short stretches are slow to draw
 NEAR = (96, 48, 24, 12, 6, 3, 1)  # rows around a gap kept in full, the most that fits
 
 
@@ -22,15 +23,20 @@ def thin(values: FloatArray, filled: BoolArray, limit: int) -> tuple[IntArray, i
     """At most about `limit` rows of a column (time,), and how many rows one drawn row may stand for.
 
     0 rows: nothing was left out. Else each bin keeps the least and the greatest observed and filled value,
-    and what is left of `limit` goes to the surroundings of the gaps, or at least to the longest gaps.
+    fills with their neighbours; what is left of `limit` goes to the surroundings of the gaps, or at least to
+    the longest gaps.
     """
     can = drawable(values)
     if np.count_nonzero(can) <= limit:
         return np.flatnonzero(can), 0
-    step = -(-len(values) // max(limit // 8, 1))
+    limit = min(limit, THINNED)
+    step = -(-len(values) // max(limit // 10, 1))  # a bin keeps 8 rows at most
     keep = np.zeros(len(values), dtype=bool)
-    for mask in (can & ~filled, can & filled):
-        keep[_extremes(values, mask, step)] = True
+    keep[_extremes(values, can & ~filled, step)] = True
+    fills = _extremes(values, can & filled, step)
+    around = np.concatenate([fills - 1, fills, fills + 1])  # a fill is drawn from neighbour to neighbour
+    keep[around[(around >= 0) & (around < len(values))]] = True
+    keep &= can
     distance = _distance(filled)
     for near in NEAR:
         more = keep | (can & (distance <= near))
