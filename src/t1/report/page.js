@@ -91,7 +91,7 @@ function takeApart(one) {
   function polygon(points) {
     if (points.length < 2) return;
     for (const p of points) { band.x.push(p.x); band.y.push(p.hi); }
-    for (const p of points.toReversed()) { band.x.push(p.x); band.y.push(p.lo); }
+    for (const p of points.slice().reverse()) { band.x.push(p.x); band.y.push(p.lo); }
     band.x.push(points[0].x, null); band.y.push(points[0].hi, null);
   }
   function endStretch() {
