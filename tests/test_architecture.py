@@ -34,7 +34,7 @@ def imported_rooms(path: Path) -> set[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             if node.module == "t1":
-                rooms |= {alias.name for alias in node.names}
+                rooms |= {alias.name for alias in node.names if alias.name in FLOOR}
             elif node.module.startswith("t1."):
                 rooms.add(node.module.split(".")[1])
         elif isinstance(node, ast.Import):

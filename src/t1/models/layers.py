@@ -42,24 +42,26 @@ def toeplitz(kernels: Tensor, length: int) -> Tensor:
     return rows.permute(1, 2, 0, 3).flip(1).reshape(chans, length, n * length)
 
 
-def toeplitz_backward(grad: Tensor, taps: int) -> Tensor:
-    """The gradient of the kernels from that of their Toeplitz matrices: a sum along each diagonal.
+def toeplitz_backward(x: Tensor, grad: Tensor, taps: int) -> Tensor:
+    """The gradient (n, chans, taps) of the kernels: the sums along the diagonals of xᵀ grad.
 
-    Rows of length 2·length that are read again in rows of 2·length + 1 shear the diagonals into
-    columns: far cheaper than a scatter.
+    x (rows, chans, length) and grad (chans, rows, n·length) are input and gradient of the product. Read with
+    a row stride one longer, the diagonals of a matrix stand in columns: a view, no scatter and no copy. Where
+    such a column leaves its matrix it meets a neighbour's cells, or the margins around all of them.
     """
-    chans, length, width = grad.shape
-    n = width // length
-    sheared = grad.new_zeros(n, chans, length, 2 * length + 1)
-    place = sheared.as_strided(
-        (n, chans, length, length),
-        (*sheared.stride()[:2], 2 * length, 1),
-        sheared.storage_offset() + length,
+    length, width = x.shape[-1], grad.shape[-1]
+    chans, n, reach = len(grad), width // length, min(taps // 2, length - 1)
+    front = -(-reach // 16) * 16  # keeps the product aligned
+    flat = x.new_empty(front + chans * length * width + reach)
+    product = flat[front : front + chans * length * width].view(chans, length, width)
+    torch.bmm(x.permute(1, 2, 0), grad, out=product)
+    diagonals = flat.as_strided(
+        (chans, n, length, 2 * reach + 1), (length * width, length, width + 1, 1), front - reach
     )
-    place.copy_(grad.view(chans, length, n, length).permute(2, 0, 1, 3))
-    sums = sheared.sum(2)[..., 1:-1].flip(-1)  # offsets i - o from 1 - length to length - 1
-    margin = taps // 2 - (length - 1)
-    return F.pad(sums, (margin, margin))
+    step = torch.arange(length, device=x.device)[:, None] + torch.arange(-reach, reach + 1, device=x.device)
+    sums = torch.where((step >= 0) & (step < length), diagonals, 0).sum(2)
+    margin = taps // 2 - reach
+    return F.pad(sums.flip(-1).transpose(0, 1), (margin, margin))
 
 
 def _wide(bias: Tensor, length: int) -> Tensor:
@@ -82,7 +84,7 @@ class _TimeConvolution(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         x, matrices = ctx.saved_tensors
         grad_x = torch.bmm(grad, matrices.transpose(1, 2)).transpose(0, 1)
-        grad_kernels = toeplitz_backward(torch.bmm(x.permute(1, 2, 0), grad), ctx.taps)
+        grad_kernels = toeplitz_backward(x, grad, ctx.taps)
         n = grad.shape[-1] // x.shape[-1]
         return grad_x, grad_kernels, grad.sum(1).view(-1, n, x.shape[-1]).sum(-1).t()
 
@@ -308,6 +310,5 @@ class _ChannelHeads(torch.autograd.Function):
             grad_qkv = torch.cat([plan.to_channels(g, shape) for g in (grad_q, grad_k, grad_v)], -1)
             grad_bias[:, part] = grad_qkv.sum(1).view(-1, 3, time).sum(-1).t()
             torch.bmm(grad_qkv, matrices[part].transpose(1, 2), out=grad_x[part])
-            grad_matrices = torch.bmm(x.permute(1, 2, 0)[part], grad_qkv)
-            grad_kernels[:, part] = toeplitz_backward(grad_matrices, ctx.taps)
+            grad_kernels[:, part] = toeplitz_backward(x[:, part], grad_qkv, ctx.taps)
         return grad_x.transpose(0, 1), grad_kernels, grad_bias, None
