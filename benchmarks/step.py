@@ -4,8 +4,8 @@
     python benchmarks/step.py --vars 7        # one size
     python benchmarks/step.py --memory        # M = 321: peak memory of a training step, one process each
 
-Both networks have the same weights, run in one process, in turns; medians of several rounds. The floor is
-the time the matrix products alone would take at the rate this machine reaches on a large product.
+Both networks have the same weights and run in one process, in turns of three; medians. The floor is the
+time the matrix products alone would take at the rate this machine reaches on a large product.
 """
 
 import argparse
@@ -61,7 +61,7 @@ def product_multiply_adds(config: T1Config) -> int:
     return total
 
 
-def compare(n_vars: int, rounds: int) -> None:
+def compare(n_vars: int, rounds: int, turn: int) -> None:
     torch.manual_seed(0)
     fast = T1(T1Config(n_vars=n_vars))
     plain = PlainT1.from_fast(fast)
@@ -70,19 +70,21 @@ def compare(n_vars: int, rounds: int) -> None:
     adam = {m: torch.optim.Adam(m.parameters(), lr=1e-3, fused=True) for m in (fast, plain)}
     for round_ in range(rounds + 1):
         for name, model in (("fast", fast), ("plain", plain)):
-            model.train()
-            step = timed(lambda m=model: train_step(m, adam[m], x, observed))
+            for _ in range(turn if round_ else 1):
+                model.train()
+                step = timed(lambda m=model: train_step(m, adam[m], x, observed))
+                if round_:  # the first round warms up
+                    times.setdefault(f"{name} step", []).append(step)
             model.eval()
             with torch.no_grad():
-                model(
-                    x, observed
-                )  # the first pass after a step builds the matrices: it is not the steady state
-                forward = timed(lambda m=model: m(x, observed))
-            if round_:  # the first round warms up
-                times.setdefault(f"{name} step", []).append(step)
-                times.setdefault(f"{name} forward", []).append(forward)
+                model(x, observed)  # the first pass after a step builds the matrices: not the steady state
+                for _ in range(turn if round_ else 0):
+                    times.setdefault(f"{name} forward", []).append(timed(lambda m=model: m(x, observed)))
     rate, work = machine_rate(), BATCH * product_multiply_adds(fast.config)
-    print(f"M = {n_vars}, batch {BATCH}, T = 96, {torch.get_num_threads()} threads, {rounds} rounds, medians")
+    print(
+        f"M = {n_vars}, batch {BATCH}, T = 96, {torch.get_num_threads()} threads, "
+        f"medians of {rounds} turns of {turn}"
+    )
     for kind, passes in (("step", 3), ("forward", 1)):
         ours, theirs = (statistics.median(times[f"{name} {kind}"]) for name in ("fast", "plain"))
         floor = passes * work / rate
@@ -110,7 +112,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--vars", type=int, nargs="*")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--one", choices=["fast", "plain"], help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -126,7 +128,8 @@ def main() -> None:
             )
     else:
         for n_vars in options.vars or [7, 21, 207]:
-            compare(n_vars, options.rounds if n_vars < 100 else min(3, options.rounds))
+            many = n_vars > 100  # a step of the plain network takes a minute there
+            compare(n_vars, 1 if many else options.rounds, 1 if many else 3)
 
 
 if __name__ == "__main__":

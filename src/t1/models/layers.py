@@ -12,7 +12,7 @@ Each brick is an exact rewriting of a textbook layer into matrix products withou
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -38,8 +38,10 @@ def toeplitz(kernels: Tensor, length: int) -> Tensor:
     n, chans, taps = kernels.shape
     margin = length - 1 - taps // 2  # negative: the outer taps only ever meet the padding
     padded = F.pad(kernels, (margin, margin)).flip(-1)
-    rows = padded.unfold(-1, length, 1)  # (n, chans, length, length), the last row first: still a view
-    return rows.permute(1, 2, 0, 3).flip(1).reshape(chans, length, n * length)
+    out = kernels.new_empty(chans, length, n, length)
+    for i, kernel in enumerate(padded):
+        out[:, :, i] = kernel.unfold(-1, length, 1).flip(1)  # the unfold, a view, has the last row first
+    return out.view(chans, length, n * length)
 
 
 def toeplitz_backward(x: Tensor, grad: Tensor, taps: int) -> Tensor:
@@ -198,9 +200,8 @@ class ChannelHeads(TimeConvs):
             out: Tensor = _ChannelHeads.apply(x, self._kernels(), self.bias, plan)  # type: ignore[no-untyped-call]
             return out
         out = x.new_empty(x.shape[1], x.shape[0], x.shape[2])
-        weights = [
-            w for *_, w in plan.attend(x, self._matrices(x.shape[-1]), self.bias, out) if record is not None
-        ]
+        slices = plan.attend(x, self._matrices(x.shape[-1]).__getitem__, self.bias, out)
+        weights = [w for _, w in slices if record is not None]
         if record is not None:
             by_head = torch.cat(weights).view(-1, x.shape[0] // n_vars, n_vars, n_vars)
             record.append(by_head.transpose(0, 1))  # (batch, heads, vars, vars)
@@ -213,17 +214,17 @@ class _Plan:
     def __init__(self, x: Tensor, n_vars: int, group: int, dropout: float, seed: int) -> None:
         rows, chans, time = x.shape
         self.n_vars, self.group, self.dropout, self.seed = n_vars, group, dropout, seed
-        per_head = rows * (3 * time * group + n_vars)
-        step = group * max(1, SLICE // per_head)
+        heads, per_head = chans // group, rows * (3 * time * group + n_vars)
+        step = group * -(-heads // min(heads, -(-heads * per_head // SLICE)))  # slices of one size
         self.slices = [slice(i, min(i + step, chans)) for i in range(0, chans, step)]
-        self.keep = per_head * chans // group <= KEEP
+        self.keep = per_head * heads <= KEEP
 
     def attend(
-        self, x: Tensor, matrices: Tensor, bias: Tensor, out: Tensor
+        self, x: Tensor, matrices: Callable[[slice], Tensor], bias: Tensor, out: Tensor
     ) -> Iterator[tuple[Tensor, Tensor]]:
         """Fill `out` (chans, rows, time) slice by slice; yields what the backward pass may want to keep."""
         for part in self.slices:
-            qkv = self.project(x, matrices, bias, part)
+            qkv = self.project(x, matrices(part), bias, part)
             q, k, v = self.to_heads(qkv, 3)
             weights = attention_weights(q, k)
             kept = weights * self.keep_mask(weights, part) if self.dropout > 0 else weights
@@ -232,7 +233,7 @@ class _Plan:
 
     def project(self, x: Tensor, matrices: Tensor, bias: Tensor, part: slice) -> Tensor:
         """q, k, v side by side for a slice of channels: (chans, rows, 3·time)."""
-        return torch.baddbmm(_wide(bias[:, part], x.shape[-1]), x.transpose(0, 1)[part], matrices[part])
+        return torch.baddbmm(_wide(bias[:, part], x.shape[-1]), x.transpose(0, 1)[part], matrices)
 
     def to_heads(self, x: Tensor, n: int) -> tuple[Tensor, ...]:
         """(chans, rows, n·time) -> n tensors (heads·batch, vars, group·time); views for group 1."""
@@ -271,23 +272,23 @@ def attention_weights(q: Tensor, k: Tensor) -> Tensor:
 class _ChannelHeads(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, kernels: Tensor, bias: Tensor, plan: _Plan) -> Tensor:
-        matrices = toeplitz(kernels, x.shape[-1])
         out = x.new_empty(x.shape[1], x.shape[0], x.shape[2])
-        kept = [t for pair in plan.attend(x, matrices, bias, out) for t in pair if plan.keep]
-        ctx.save_for_backward(x, matrices, bias, *kept)
-        ctx.plan, ctx.taps = plan, kernels.shape[-1]
+        slices = plan.attend(x, lambda part: toeplitz(kernels[:, part], x.shape[-1]), bias, out)
+        kept = [t for pair in slices for t in pair if plan.keep]
+        ctx.save_for_backward(x, kernels, bias, *kept)
+        ctx.plan = plan
         return out
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
-        x, matrices, bias, *kept = ctx.saved_tensors
+        x, kernels, bias, *kept = ctx.saved_tensors
         plan: _Plan = ctx.plan
         rows, chans, time = x.shape
         grad_x = x.new_empty(chans, rows, time)
-        grad_kernels = x.new_empty(3, chans, ctx.taps)
-        grad_bias = torch.empty_like(bias)
+        grad_kernels, grad_bias = torch.empty_like(kernels), torch.empty_like(bias)
         for i, part in enumerate(plan.slices):
+            matrices = toeplitz(kernels[:, part], time)  # cheaper to build again, in the cache, than to read
             if kept:
                 qkv, weights = kept[2 * i : 2 * i + 2]
                 q, k, v = plan.to_heads(qkv, 3)
@@ -309,6 +310,6 @@ class _ChannelHeads(torch.autograd.Function):
             shape = grad[part].shape
             grad_qkv = torch.cat([plan.to_channels(g, shape) for g in (grad_q, grad_k, grad_v)], -1)
             grad_bias[:, part] = grad_qkv.sum(1).view(-1, 3, time).sum(-1).t()
-            torch.bmm(grad_qkv, matrices[part].transpose(1, 2), out=grad_x[part])
-            grad_kernels[:, part] = toeplitz_backward(x[:, part], grad_qkv, ctx.taps)
+            torch.bmm(grad_qkv, matrices.transpose(1, 2), out=grad_x[part])
+            grad_kernels[:, part] = toeplitz_backward(x[:, part], grad_qkv, kernels.shape[-1])
         return grad_x.transpose(0, 1), grad_kernels, grad_bias, None

@@ -180,8 +180,8 @@ class Downsample(nn.Module):
     def forward(self, x: Tensor) -> Tensor:  # (rows, chans, time) -> (rows, chans, ceil(time / 2))
         if x.shape[-1] % 2:
             x = torch.cat([x[..., -1:], x], -1)
-        first, second = self.weight[:, :, None].unbind(1)  # (chans, 1)
-        return torch.addcmul(self.bias[:, None], x[..., ::2], first).addcmul(x[..., 1::2], second)
+        pairs = x.reshape(*x.shape[:2], -1, 2)  # (rows, chans, time / 2, 2)
+        return (pairs * self.weight[:, None]).sum(-1) + self.bias[:, None]
 
 
 class Reconstruction(nn.Module):
