@@ -5,7 +5,7 @@ BIN := .venv/bin
 export T1_DATA_DIR ?= $(abspath ../shared/data)
 export T1_GOLDEN_DIR ?= $(abspath ../shared/golden)
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test check bench nightly format clean
 .DEFAULT_GOAL := test
 
 .venv/ready: pyproject.toml constraints.txt
@@ -30,6 +30,9 @@ check: .venv/ready       ## what must be green before a commit
 bench: .venv/ready       ## speed and memory against a plain transcription
 	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/step.py --memory
+
+nightly: .venv/ready     ## ten times as many generated files as in make test
+	OMP_NUM_THREADS=1 T1_FUZZ=2000 $(BIN)/python -m pytest -q tests/test_fuzz.py
 
 format: .venv/ready
 	$(BIN)/ruff check --fix .

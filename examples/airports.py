@@ -18,7 +18,9 @@ DAY = 24
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--budget", default="100s", help="for training and filling (default: 100s)")
     parser.add_argument("--out", type=Path, default=Path("demo"), help="where to write (default: demo/)")
     options = parser.parse_args()
@@ -59,8 +61,9 @@ def main() -> None:
         print(f"{name:<14}{(~observed[:, j]).sum():>8,}{numbers}   {methods}")
     inside = ((result.lo <= truth) & (truth <= result.hi))[held_out].mean()
     print(
-        f"\nmean absolute error on held-out cells, in the column's own units: as good as linear interpolation "
-        f"or better\nin {wins} of {2 * table.shape[1]} cases; the 90 % intervals hold {inside:.0%} of them\n"
+        f"\nmean absolute error on held-out cells, in the column's own units: as good as linear "
+        f"interpolation or better\nin {wins} of {2 * table.shape[1]} cases; "
+        f"the 90 % intervals hold {inside:.0%} of them\n"
         f"wrote {options.out / 'airports_filled.csv'} and {options.out / 'report.html'} "
         f"in {result.seconds:.0f} s"
     )

@@ -123,6 +123,22 @@ def test_in_place(tmp_path):
     assert b"NA" not in (tmp_path / "plant.csv").read_bytes()
 
 
+def test_a_model_is_trained_once_and_used_again(tmp_path, capsys):
+    (tmp_path / "plant.csv").write_bytes(plant())
+    model, source = tmp_path / "model", tmp_path / "plant.csv"
+    assert main(["train", str(source), "-o", str(model), "--budget", "2s"]) == 0
+    assert "trained" in capsys.readouterr().out
+    outs = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for out in outs:
+        assert run(source, "-o", out, "--model", model, "--method", "t1") == 0
+    assert outs[0].read_bytes() == outs[1].read_bytes() != plant()
+    capsys.readouterr()
+    assert run(source, "-o", tmp_path / "c.csv", "--model", model, "--exclude", "flow") == 2
+    assert "'flow'" in capsys.readouterr().err
+    assert run(source, "-o", tmp_path / "c.csv", "--model", tmp_path) == 2
+    assert not (tmp_path / "c.csv").exists()
+
+
 def interrupted(tmp_path: Path, times: int) -> subprocess.CompletedProcess[str]:
     """Start a long fill and press Ctrl-C when it trains."""
     (tmp_path / "plant.csv").write_bytes(plant(4000))

@@ -35,8 +35,9 @@ def test_a_command_of_the_page_runs(command, folder):
         python = f"{shlex.quote(sys.executable)} -m t1.cli"
         subprocess.run(f"{python} {command}".replace(" -o - ", " -o - --budget 2s "), shell=True, check=True)
     else:
-        arguments = shlex.split(command.replace("60s", "2s"))  # the same, in less time
-        assert main(arguments if "--budget" in arguments else [*arguments, "--budget", "2s"]) == 0
+        for one in command.replace("60s", "2s").split(" && t1 "):  # the same, in less time
+            arguments = shlex.split(one)
+            assert main(arguments if "--budget" in arguments else [*arguments, "--budget", "2s"]) == 0
     for name in re.findall(r"(?:-o|>|--scorecard|--provenance|--report) (\S+\.\w+)", command):
         assert (folder / name).stat().st_size > 100
 

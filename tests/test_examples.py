@@ -9,7 +9,14 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_the_demo_fills_the_sample_and_prints_a_scorecard(tmp_path):
-    command = [sys.executable, ROOT / "examples" / "airports.py", "--budget", "4s", "--out", tmp_path / "demo"]
+    command = [
+        sys.executable,
+        ROOT / "examples" / "airports.py",
+        "--budget",
+        "4s",
+        "--out",
+        tmp_path / "demo",
+    ]
     run = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
     assert re.search(r"in \d+ of 18 cases; the 90 % intervals hold \d+%", run.stdout)
     assert "EWR_pressure" in run.stdout

@@ -20,11 +20,12 @@ import pandas as pd
 
 from t1.data.data_file import DataFile, NewRows
 from t1.data.files import read_file
-from t1.data.table import Table
-from t1.data.timeline import Placement, Timeline
+from t1.data.table import Table, check_columns
+from t1.data.timeline import Timeline
 from t1.errors import InputError
 from t1.fill import Candidate, Filled, Rules, classic_candidates, fill_table
 from t1.fill.learned import T1Candidate
+from t1.imputer import T1Imputer
 from t1.progress import OnProgress
 
 FloatArray = npt.NDArray[np.float64]
@@ -129,13 +130,20 @@ def impute_file(
     *,
     reading: Mapping[str, Any],
     options: Options,
+    model: str | Path | None = None,
     add_missing_rows: bool = False,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> FilledTable:
-    """Fill a CSV or Parquet file and write the same file back with its gaps filled."""
+    """Fill a CSV or Parquet file and write the same file back with its gaps filled.
+
+    `model` is a folder that `train_file` wrote: its network is used as it is, and nothing is trained.
+    """
     began = clock.perf_counter()
+    fitted = None if model is None else T1Imputer.load(model)
     file = read_file(source, **reading)
+    if fitted is not None:
+        check_columns(tuple(fitted.get_feature_names_out()), file.columns)
     timeline = Timeline(len(file.values), file.time, file.ids)
     options.rules(file.time).check(file.columns)  # a typing error is found before the training, not after
     filled, notes, absent = fill_values(
@@ -143,6 +151,7 @@ def impute_file(
         file.columns,
         timeline,
         options,
+        model=fitted,
         add_missing_rows=add_missing_rows,
         on_progress=on_progress,
         should_stop=should_stop,
@@ -156,6 +165,29 @@ def impute_file(
         problems=(*file.problems, *timeline.problems(), *notes),
         seconds=clock.perf_counter() - began,
     )
+
+
+def train_file(
+    source: str | Path,
+    folder: str | Path,
+    *,
+    reading: Mapping[str, Any],
+    options: Options,
+    on_progress: OnProgress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> T1Imputer:
+    """Train T1 on the observed cells of a file and save it, for `impute_file(model=folder)`."""
+    file = read_file(source, **reading)
+    grid = _Grid.of(file.values, Timeline(len(file.values), file.time, file.ids))
+    imputer = T1Imputer(max_seconds=options.seconds, seed=options.seed, progress=False)
+    imputer.fit_series(
+        [grid.values[rows] for rows in grid.series],
+        columns=file.columns,
+        on_progress=on_progress,
+        should_stop=should_stop,
+    )
+    imputer.save(folder)
+    return imputer
 
 
 @dataclass(frozen=True)
@@ -175,6 +207,7 @@ def fill_values(
     timeline: Timeline,
     options: Options,
     *,
+    model: T1Imputer | None = None,
     add_missing_rows: bool = False,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
@@ -185,14 +218,11 @@ def fill_values(
             "every value of the table is missing, so nothing can be learned from it.\n"
             "Check how the file was read: the missing-value code or the decimal sign may be wrong."
         )
-    learned = T1Candidate(options.seconds, options.seed, on_progress, should_stop)
+    learned = T1Candidate(options.seconds, options.seed, on_progress, should_stop, model)
     candidates: list[Candidate] = [*classic_candidates()]
     if options.method in (None, "t1"):
         candidates.append(learned)
-    placements = timeline.with_missing_rows()
-    if any(p is None or len(p.positions) != len(np.unique(p.positions)) for p in placements):
-        placements = []  # no grid, or two rows at one time stamp: the rows as they are
-    grid = _Grid.of(values, timeline, [p for p in placements if p is not None])
+    grid = _Grid.of(values, timeline)
     filled = fill_table(
         grid.values,
         columns,
@@ -221,8 +251,9 @@ class _Grid:
     ids: npt.NDArray[Any] | None
 
     @classmethod
-    def of(cls, values: FloatArray, timeline: Timeline, placements: list[Placement]) -> _Grid:
-        if not placements:
+    def of(cls, values: FloatArray, timeline: Timeline) -> _Grid:
+        placements = [p for p in timeline.with_missing_rows() if p is not None and p.one_row_each]
+        if len(placements) < len(timeline.series):  # no grid, or two rows at one time stamp: rows as they are
             return cls(values, timeline.series, timeline.times, np.arange(len(values)), timeline.ids)
         at = np.empty(len(values), dtype=np.intp)
         begin = np.cumsum([0, *(p.length for p in placements)])

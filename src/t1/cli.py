@@ -40,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"t1 {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_impute(commands.add_parser("impute", help="fill the gaps of a CSV or Parquet file"))
+    _add_train(commands.add_parser("train", help="train T1 on a file, to be used by impute --model"))
     return parser
 
 
@@ -49,19 +50,10 @@ def _add_impute(p: argparse.ArgumentParser) -> None:
     p.add_argument("input", help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe")
     p.add_argument("-o", "--output", required=True, help="where to write, or - for a pipe")
     p.add_argument("--in-place", action="store_true", help="allow the output to be the input")
-    read = p.add_argument_group("reading")
-    read.add_argument("--time", metavar="COL", help="the time column (else it is found)")
-    read.add_argument("--id", metavar="COL", help="a long table: one series per value of this column")
-    read.add_argument("--columns", nargs="+", metavar="COL", help="fill only these")
-    read.add_argument("--exclude", nargs="+", default=[], metavar="COL", help="leave these alone")
-    read.add_argument(
-        "--missing-value", action="append", default=[], metavar="X", help="also means missing: -999"
-    )
-    read.add_argument("--separator", metavar="C", help="between cells (else it is found)")
-    read.add_argument("--decimal", metavar="C", help=". or , (else it is found)")
-    read.add_argument("--encoding", help="of the text (else it is found)")
+    _add_reading(p)
     fill = p.add_argument_group("filling")
     fill.add_argument("--method", help="one for all: linear, nearest, seasonal, regression, t1")
+    fill.add_argument("--model", metavar="FOLDER", help="a folder that t1 train wrote: nothing is trained")
     fill.add_argument("--budget", default="2m", help="60s, 5m, 1h or quality (default: 2m)")
     fill.add_argument("--add-missing-rows", action="store_true", help="insert rows for absent time stamps")
     fill.add_argument(
@@ -78,6 +70,54 @@ def _add_impute(p: argparse.ArgumentParser) -> None:
     tell.add_argument("--provenance", metavar="FILE", help="where each fill came from: .csv or .parquet")
     tell.add_argument("--report", metavar="FILE", help="one HTML page to look at")
     tell.add_argument("-q", "--quiet", action="store_true", help="print only errors")
+
+
+def _add_reading(p: argparse.ArgumentParser) -> None:
+    read = p.add_argument_group("reading")
+    read.add_argument("--time", metavar="COL", help="the time column (else it is found)")
+    read.add_argument("--id", metavar="COL", help="a long table: one series per value of this column")
+    read.add_argument("--columns", nargs="+", metavar="COL", help="fill only these")
+    read.add_argument("--exclude", nargs="+", default=[], metavar="COL", help="leave these alone")
+    read.add_argument(
+        "--missing-value", action="append", default=[], metavar="X", help="also means missing: -999"
+    )
+    read.add_argument("--separator", metavar="C", help="between cells (else it is found)")
+    read.add_argument("--decimal", metavar="C", help=". or , (else it is found)")
+    read.add_argument("--encoding", help="of the text (else it is found)")
+
+
+def _add_train(p: argparse.ArgumentParser) -> None:
+    p.description = "Train T1 on the observed cells of a file and keep it in a folder."
+    p.set_defaults(run=_train)
+    p.add_argument("input", help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe")
+    p.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where to keep the model")
+    _add_reading(p)
+    p.add_argument("--budget", default="2m", help="60s, 5m, 1h or quality (default: 2m)")
+    p.add_argument("--seed", type=int, default=102)
+
+
+def _reading(a: argparse.Namespace) -> dict[str, Any]:
+    names = ("time", "id", "columns", "exclude", "separator", "decimal", "encoding")
+    return {**{name: getattr(a, name) for name in names}, "missing_values": a.missing_value}
+
+
+def _train(a: argparse.Namespace) -> int:
+    from t1.api import Options, train_file
+    from t1.progress import progress_line
+
+    options = Options(budget=a.budget, seed=a.seed)
+    with interruptible() as should_stop, progress_line("T1 learns") as on_progress:
+        imputer = train_file(
+            a.input,
+            a.output,
+            reading=_reading(a),
+            options=options,
+            on_progress=on_progress,
+            should_stop=should_stop,
+        )
+    result = imputer.result_
+    print(f"trained {result.steps:,} steps in {result.seconds:.0f} s (ended by: {result.reason}): {a.output}")
+    return 0
 
 
 def _impute(a: argparse.Namespace) -> int:
@@ -99,15 +139,13 @@ def _impute(a: argparse.Namespace) -> int:
         lock=a.lock,
         seed=a.seed,
     )
-    reading: dict[str, Any] = {name: getattr(a, name) for name in ("time", "id", "columns", "exclude")}
-    reading |= {name: getattr(a, name) for name in ("separator", "decimal", "encoding")}
-    reading["missing_values"] = a.missing_value
     with interruptible() as should_stop, progress_line("T1 learns") as on_progress:
         result = impute_file(
             a.input,
             a.output,
-            reading=reading,
+            reading=_reading(a),
             options=options,
+            model=a.model,
             add_missing_rows=a.add_missing_rows,
             on_progress=on_progress,
             should_stop=should_stop,

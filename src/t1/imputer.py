@@ -130,6 +130,7 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         on_progress: OnProgress | None = None,
         should_stop: Callable[[], bool] | None = None,
+        columns: tuple[str, ...] | None = None,
     ) -> Self:
         """Learn from one or more series (time, vars) of any lengths, NaN where missing."""
         config = self._train_config()
@@ -167,6 +168,8 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.model_, self.scaler_, self.known_ = model, scaler, known
         self.n_features_in_ = len(known)
+        if columns is not None:
+            self.feature_names_in_ = np.array(columns, dtype=object)
         return self
 
     def _hide(self, donor: npt.NDArray[np.bool_]) -> Hide:

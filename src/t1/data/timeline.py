@@ -55,6 +55,11 @@ class Placement:
         free[self.positions] = False
         return np.flatnonzero(free)
 
+    @property
+    def one_row_each(self) -> bool:
+        """Whether no two rows share a position."""
+        return len(np.unique(self.positions)) == len(self.positions)
+
     def spread(self, values: AnyArray) -> AnyArray:
         """The series' rows of `values` (rows, vars) on the grid (length, vars), NaN where a row is absent."""
         out = np.full((self.length, *values.shape[1:]), np.nan)

@@ -16,18 +16,22 @@ LEAST = 8.0  # seconds of training per group of columns; with less T1 is left ou
 
 @dataclass
 class T1Candidate:
-    """Trains on the masked table for at most `seconds`; `notes` say what became of it."""
+    """Trains on the masked table for at most `seconds`, or takes a `model`; `notes` say what became of it."""
 
     seconds: float | None
     seed: int = 102
     on_progress: OnProgress | None = None
     should_stop: Callable[[], bool] | None = None
+    model: T1Imputer | None = None
     name: str = "t1"
     notes: list[str] = field(default_factory=list)
 
     def prepare(self, masked: FloatArray, hold: HoldOut) -> Filler:
         """Learn one network per group of columns."""
         cuts = hold.starts[1:]
+        if self.model is not None:
+            model = self.model
+            return lambda values: np.concatenate(model.fill_series(np.split(values, cuts)))
         groups = group_columns(masked)
         each = None if self.seconds is None else self.seconds / len(groups)
         if len(groups) > 1 and each is not None and each < LEAST:

@@ -1,0 +1,98 @@
+"""Files that nobody would write: each is filled correctly, or refused with one message and exit code 2.
+
+200 generated files in `make test`, 2,000 in `make nightly` (T1_FUZZ).
+"""
+
+import csv
+import io
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from t1.cli import main
+
+MISSING = {"", "nan", "null", "none", "na", "n/a", "#n/a", "-", "?"}
+EXAMPLES = int(os.environ.get("T1_FUZZ", "200"))
+FUZZ = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+
+numbers = st.one_of(
+    st.integers(-(10**20), 10**20).map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.decimals(-1000, 1000, places=2).map(str),
+    st.sampled_from(["1e308", "-1e308", "9007199254740993", "0", "-0.0", "1E5", "+3", ".5", "5."]),
+)
+dates = st.one_of(
+    st.datetimes().map(lambda d: d.isoformat(sep=" ", timespec="seconds")),
+    st.dates().map(lambda d: d.strftime("%d.%m.%Y")),
+    st.dates().map(lambda d: d.strftime("%m/%d/%Y")),
+)
+oddities = st.one_of(
+    st.sampled_from(
+        ["", "NA", "NaN", "null", "inf", "-Infinity", "1,5", "=1+1", 'say "so"', "a\nb", "12:30", "%"]
+    ),
+    st.text(max_size=6),
+)
+names = st.one_of(
+    st.sampled_from(["a", "b", "time", "date", "=1+1", "two\nlines", 'quote"d', "ü", "id", "", "a_lo"]),
+    st.text(min_size=1, max_size=8),
+)
+
+
+@st.composite
+def tables(draw) -> bytes:
+    """A CSV file: mostly columns of one kind with holes, sometimes anything at all."""
+    n_columns, n_rows = draw(st.integers(1, 4)), draw(st.integers(0, 14))
+    kinds = [draw(st.sampled_from([numbers, numbers, numbers, dates, oddities])) for _ in range(n_columns)]
+    cells = [
+        st.one_of(kind, kind, kind, st.just(""), oddities if draw(st.booleans()) else kind) for kind in kinds
+    ]
+    rows = [[draw(names) for _ in range(n_columns)]] + [[draw(c) for c in cells] for _ in range(n_rows)]
+    buffer = io.StringIO()
+    writer = csv.writer(
+        buffer,
+        delimiter=draw(st.sampled_from([",", ";", "\t", "|"])),
+        lineterminator=draw(st.sampled_from(["\n", "\r\n"])),
+        quoting=draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])),
+    )
+    writer.writerows(rows)
+    return buffer.getvalue().encode(draw(st.sampled_from(["utf-8", "utf-8-sig"])), errors="surrogatepass")
+
+
+def cells_of(raw: bytes) -> list[list[str]]:
+    """The cells as a plain reader sees them, for whichever separator makes the most of them."""
+    text = raw.decode("utf-8-sig", errors="replace")
+    parsed = [list(csv.reader(io.StringIO(text, newline=""), delimiter=d)) for d in ",;\t|"]
+    return max(parsed, key=lambda rows: sum(map(len, rows)))
+
+
+def check(raw: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        source, target = Path(folder) / "in.csv", Path(folder) / "out.csv"
+        source.write_bytes(raw)
+        code = main(["impute", str(source), "-o", str(target), "--method", "linear", "-q"])
+        assert source.read_bytes() == raw
+        if code != 0:
+            assert code == 2
+            assert [p.name for p in Path(folder).iterdir()] == ["in.csv"]
+            return
+        before, after = cells_of(raw), cells_of(target.read_bytes())
+        assert len(before) == len(after)
+        for old, new in zip(before, after, strict=True):
+            assert len(old) == len(new)
+            for x, y in zip(old, new, strict=True):
+                assert x == y or x.strip().lower() in MISSING
+
+
+@FUZZ
+@given(tables())
+def test_a_table_is_filled_or_refused(raw):
+    check(raw)
+
+
+@FUZZ
+@given(st.one_of(st.binary(max_size=300), st.text(max_size=300).map(lambda t: t.encode("utf-8", "replace"))))
+def test_any_bytes_are_filled_or_refused(raw):
+    check(raw)
