@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from t1.fill.coarse import Coarse, block_means, coarse_step
 from t1.fill.engine import Filler, FloatArray
 from t1.fill.holdout import HoldOut
 from t1.imputer import MANY, T1Imputer
 from t1.models.classic import linear
 from t1.progress import OnProgress
 
+WINDOW = 96
+COARSE_SHARE = 0.3  # of the training, for the coarser table where gaps are long
 LEAST = 8.0  # seconds of training per group of columns; with less T1 is left out
 
 
@@ -40,23 +43,44 @@ class T1Candidate:
                 f"each {each:.0f} s of the {LEAST:.0f} s it needs. Raise --budget."
             )
             return lambda values: np.full(values.shape, np.nan)
-        fitted: list[tuple[list[int], T1Imputer]] = []
-        for group in groups:
-            imputer = T1Imputer(max_seconds=each, seed=self.seed, progress=False)
-            imputer.fit_series(
-                np.split(masked[:, group], cuts), on_progress=self.on_progress, should_stop=self.should_stop
-            )
-            fitted.append((group, imputer))
-        if any(imputer.result_.reason == "stopped" for _, imputer in fitted):
-            self.notes.append("training was stopped early; the best weights so far were used")
+        fitted = [(group, self._learn(np.split(masked[:, group], cuts), each)) for group in groups]
 
         def fill(values: FloatArray) -> FloatArray:
             out = values.copy()
-            for group, imputer in fitted:
-                out[:, group] = np.concatenate(imputer.fill_series(np.split(values[:, group], cuts)))
+            for group, network in fitted:
+                out[:, group] = np.concatenate(network.fill(np.split(values[:, group], cuts)))
             return out
 
         return fill
+
+    def _learn(self, series: list[FloatArray], seconds: float | None) -> "_Network":
+        """Train on the series (time, vars) of one group, and on coarser ones where gaps are long."""
+        step = coarse_step(series, WINDOW)
+        share = 1.0 if step is None else 1 - COARSE_SHARE
+        fine = self._train(series, seconds, share)
+        if step is None:
+            return _Network(fine, None)
+        coarse = self._train([block_means(values, step) for values in series], seconds, COARSE_SHARE)
+        return _Network(fine, Coarse(coarse, step, WINDOW // 2))
+
+    def _train(self, series: list[FloatArray], seconds: float | None, share: float) -> T1Imputer:
+        limit = None if seconds is None else seconds * share
+        imputer = T1Imputer(window=WINDOW, max_seconds=limit, seed=self.seed, progress=False)
+        imputer.fit_series(series, on_progress=self.on_progress, should_stop=self.should_stop)
+        note = "training was stopped early; the best weights so far were used"
+        if imputer.result_.reason == "stopped" and note not in self.notes:
+            self.notes.append(note)
+        return imputer
+
+
+@dataclass(frozen=True)
+class _Network:
+    fine: T1Imputer
+    coarse: Coarse | None
+
+    def fill(self, series: list[FloatArray]) -> list[FloatArray]:
+        supported = series if self.coarse is None else [self.coarse.supported(values) for values in series]
+        return self.fine.fill_series(supported)
 
 
 def group_columns(values: FloatArray, most: int = MANY) -> list[list[int]]:
