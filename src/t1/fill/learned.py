@@ -26,6 +26,7 @@ class T1Candidate:
     on_progress: OnProgress | None = None
     should_stop: Callable[[], bool] | None = None
     model: T1Imputer | None = None
+    max_steps: int | None = None  # of each network: a budget that repeats itself to the bit
     name: str = "t1"
     notes: list[str] = field(default_factory=list)
 
@@ -65,7 +66,9 @@ class T1Candidate:
 
     def _train(self, series: list[FloatArray], seconds: float | None, share: float) -> T1Imputer:
         limit = None if seconds is None else seconds * share
-        imputer = T1Imputer(window=WINDOW, max_seconds=limit, seed=self.seed, progress=False)
+        imputer = T1Imputer(
+            window=WINDOW, max_seconds=limit, max_steps=self.max_steps, seed=self.seed, progress=False
+        )
         imputer.fit_series(series, on_progress=self.on_progress, should_stop=self.should_stop)
         note = "training was stopped early; the best weights so far were used"
         if imputer.result_.reason == "stopped" and note not in self.notes:
