@@ -36,13 +36,24 @@ def test_equal_errors_are_a_tie():
 
 def test_few_events_do_not_count_however_many_cells_they_have():
     errors, column, code, _, scale = evidence(60, [0.5])
-    assert (choose(errors, column, code, np.arange(60) // 10, scale) == 0).all()
+    assert (choose(errors, column, code, np.arange(60) // 20, scale) == 0).all()  # three events
+
+
+def test_few_events_must_be_ahead_by_more_standard_errors():
+    """Gains of 0.1, 0.2, ... 0.5: 4.2 standard errors ahead, sure enough for 20 such events and not for 5."""
+    gains = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+    for times, wins in ((1, 0), (4, 1)):
+        gain = np.tile(gains, times)
+        errors = np.stack([np.full(len(gain), 3.0), 3.0 - gain])
+        zeros = np.zeros(len(gain), dtype=np.intp)
+        chosen = choose(errors, zeros, zeros.astype(np.int8), np.arange(len(gain)), np.ones(1))
+        assert chosen[0, 0] == wins
 
 
 def test_a_thin_class_borrows_from_its_column_and_a_thin_column_from_its_class():
     errors, column, code, event, scale = evidence(40, [0.5])
     assert (choose(errors, column, code, event, scale) == 1).all()  # all classes of the only column
-    chosen = choose(*evidence(4, [0.5], n_vars=10, code=2))
+    chosen = choose(*evidence(3, [0.5], n_vars=10, code=2))
     assert (chosen[:, 2] == 1).all()
     assert (chosen[:, [0, 1, 3, 4]] == 0).all()
 

@@ -7,9 +7,11 @@ from t1.fill.gaps import N_CLASSES, Codes, IntArray
 
 FloatArray = npt.NDArray[np.float64]
 
-MIN_EVENTS = 10  # fewer say nothing on their own
-CONFIDENCE = 2.5  # standard errors by which the more complex one must be ahead ...
-EASED = 1.0  # ... or so many, where it is ahead by CONFIDENCE in the whole column or in the whole table ...
+MIN_EVENTS = 4  # fewer say nothing on their own
+CONFIDENCE = (
+    2.5  # standard errors by which the more complex one must be ahead (more, where events are few) ...
+)
+EASED = 1.0  # ... or so many, where it is ahead by CONFIDENCE in the whole column, gap class or table ...
 MARGIN = 0.02  # ... and the share of the simpler one's error that it must save
 
 
@@ -18,8 +20,8 @@ def choose(
 ) -> npt.NDArray[np.int8]:
     """The candidate for each column and class (vars, classes), from absolute `errors` (candidates, cells).
 
-    Candidates go from simple to complex. A group with too few events asks the column over all classes, then
-    the class over all columns in units of `scale` (vars,), and is filled by the simplest where none can tell.
+    Candidates go from simple to complex. A group with too few events asks the class over all columns, in
+    units of `scale` (vars,), then the column over all classes; the simplest fills where none can tell.
     """
     n_vars = len(scale)
     errors = np.where(np.isfinite(errors), errors, np.inf)
@@ -35,11 +37,11 @@ def choose(
         for holder in np.unique(chosen):
             alone, gain = own.beats(challenger, holder)
             column_says, _ = by_column.beats(challenger, holder)
+            class_says, _ = by_class.beats(challenger, holder)
             table_says, _ = overall.beats(challenger, holder)
             eased, _ = own.beats(challenger, holder, EASED)
-            alone |= eased & (column_says[columns] | table_says[0])
-            class_says, _ = by_class.beats(challenger, holder)
-            borrowed = np.where(by_column.enough[columns], column_says[columns], class_says[codes])
+            alone |= eased & (column_says[columns] | class_says[codes] | table_says[0])
+            borrowed = np.where(by_class.enough[codes], class_says[codes], column_says[columns])
             verdict = np.where(own.enough, alone, borrowed & (gain >= 0))
             wins |= (chosen == holder) & verdict
         chosen[wins] = challenger
@@ -69,10 +71,18 @@ class _Evidence:
             n = np.maximum(self.n_events, 1)
             mean = self._sum(gain) / n
             spread = np.sqrt(self._sum((gain - mean[self.group]) ** 2) / np.maximum(n - 1, 1) / n)
-            ahead = mean - confidence * spread > 0
+            ahead = mean - _standard_errors(confidence, n) * spread > 0
             ahead &= mean > MARGIN * self._sum(self.means[holder]) / n
         return self.enough & ahead, mean
 
     def _sum(self, x: FloatArray) -> FloatArray:
         total: FloatArray = np.bincount(self.group, weights=x, minlength=self.n_groups).astype(np.float64)
         return total
+
+
+def _standard_errors(confidence: float, n_events: IntArray) -> FloatArray:
+    """As sure as `confidence` standard errors are with many events, with so few: Student's t."""
+    from scipy.stats import norm, t
+
+    errors: FloatArray = t.ppf(norm.cdf(confidence), np.maximum(n_events - 1, 1))
+    return errors
