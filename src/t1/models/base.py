@@ -3,6 +3,7 @@
 Tensors are (batch, time, vars); `observed` is True where the model may look.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,15 +20,15 @@ class Batch:
     target: Tensor  # True: known to us, hidden from the model, and scored
 
 
-class Model(nn.Module):
+class Model(nn.Module, ABC):
     """A network that fills windows: `forward` reconstructs every cell from the observed ones."""
 
     name: ClassVar[str]
     config: Any  # a frozen dataclass
 
+    @abstractmethod
     def forward(self, values: Tensor, observed: Tensor) -> Tensor:
         """Reconstruct all cells, (batch, time, vars); cells that are not observed must not matter."""
-        raise NotImplementedError
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean squared error over the target cells; models with a loss of their own override this."""
