@@ -80,6 +80,11 @@ class FilledTable(Filled):
     problems: tuple[str, ...]
     seconds: float
 
+    @classmethod
+    def of(cls, filled: Filled, **table: Any) -> FilledTable:
+        """A fill together with the table it belongs to."""
+        return cls(**{f.name: getattr(filled, f.name) for f in fields(Filled)}, **table)
+
     def report(self, path: str | Path) -> None:
         """Write one self-contained HTML page: what was filled, by what, and how wrong it is."""
         from t1.report import write_report
@@ -114,8 +119,8 @@ def impute(
     timeline = Timeline(len(table.values), times, ids)
     filled, notes, _ = fill_values(table.values, table.columns, timeline, chosen)
     native = table.to_native(filled.values)
-    return FilledTable(
-        **{f.name: getattr(filled, f.name) for f in fields(Filled)},
+    return FilledTable.of(
+        filled,
         data=native if names is None else _join(data, native, names),
         times=times,
         name="table",
@@ -157,8 +162,8 @@ def impute_file(
         should_stop=should_stop,
     )
     _write(file, target, filled, absent)
-    return FilledTable(
-        **{f.name: getattr(filled, f.name) for f in fields(Filled)},
+    return FilledTable.of(
+        filled,
         data=None,
         times=file.time,
         name=str(source),
