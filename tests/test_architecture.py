@@ -17,7 +17,7 @@ FLOORS = [
     {"models"},
     {"train", "run_state", "schedule", "progress"},
     {"imputer", "fill"},
-    {"report"},
+    {"report", "bench"},
     {"api"},
     {"cli"},
 ]

@@ -20,8 +20,16 @@ from t1.schedule import TrainConfig
 Reason = Literal["epochs", "steps", "seconds", "patience", "stopped"]
 Identity = dict[str, Any]
 
-# What a resumed run may change: when it ends, and how often it saves.
-CHANGEABLE = ("max_epochs", "max_steps", "max_seconds", "patience", "checkpoint_seconds")
+# What a resumed run may change: when it ends, how the rate runs towards that end, and how often it saves.
+CHANGEABLE = (
+    "max_epochs",
+    "max_steps",
+    "max_seconds",
+    "patience",
+    "schedule",
+    "warmup",
+    "checkpoint_seconds",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """The settings of a training run: its budgets, and the learning rate over the budget."""
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -82,3 +83,12 @@ class TrainConfig:
             return self.learning_rate * max(spent / self.warmup, 0.01)  # a rate of 0 would waste a step
         decay = (spent - self.warmup) / (1 - self.warmup)
         return self.learning_rate * (1 + math.cos(math.pi * decay)) / 2
+
+
+def seconds_of(text: str) -> float:
+    """The seconds in a length of time such as 60s, 5m or 1.5h."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|h)\s*", text)
+    seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]] if match else 0.0
+    if seconds <= 0:
+        raise InputError(f"{text!r} is no length of time.\nGive for example 60s, 5m or 1h.")
+    return seconds

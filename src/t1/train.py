@@ -114,6 +114,7 @@ class _Run:
         self.should_stop: Callable[[], bool] = lambda: False
         self.per_epoch = -(-len(train) // config.batch_size)
         self.order: tuple[int, npt.NDArray[np.int64]] = (-1, np.empty(0, np.int64))  # of which epoch
+        self.valid_hidden: list[npt.NDArray[np.uint8]] = []  # drawn once, eight cells to a byte
         self.pending: list[tuple[int, Tensor]] = []  # losses that were not looked at yet, with their steps
         self.stepping = (0, 0.0)  # steps of this session, and the seconds they took
         self.started = self.kept_at = perf_counter()
@@ -243,8 +244,7 @@ class _Run:
             if self.should_stop():
                 return None
             values, observed = valid.batch(slice(i * size, (i + 1) * size))
-            rng = default_rng([self.config.seed, VALIDATION, i])
-            hidden = self.valid_hide(values, observed, rng) & observed
+            hidden = self.hidden_in_validation(i, values, observed)
             visible = observed & ~hidden
             shown = np.where(visible, values, np.float32(0))  # a model that looks too far finds nothing
             fill = self.model(to_device(shown, self.device), to_device(visible, self.device))
@@ -256,6 +256,14 @@ class _Run:
                 "Hide a larger share, or train without a validation part."
             )
         return errors.mse
+
+    def hidden_in_validation(self, i: int, values: npt.NDArray[np.float32], observed: BoolArray) -> BoolArray:
+        """What is hidden in batch `i` of every validation."""
+        if i == len(self.valid_hidden):
+            rng = default_rng([self.config.seed, VALIDATION, i])
+            self.valid_hidden.append(np.packbits(self.valid_hide(values, observed, rng) & observed))
+        bits = np.unpackbits(self.valid_hidden[i], count=observed.size)
+        return bits.view(np.bool_).reshape(observed.shape)
 
     # ------------------------------------------------------------ bookkeeping
 

@@ -24,7 +24,8 @@ class Model(nn.Module, ABC):
     """A network that fills windows: `forward` reconstructs every cell from the observed ones."""
 
     name: ClassVar[str]
-    config: Any  # a frozen dataclass
+    Config: ClassVar[type[Any]]  # a frozen dataclass with n_vars and window, beside its model
+    config: Any  # one of them
 
     @abstractmethod
     def forward(self, values: Tensor, observed: Tensor) -> Tensor:

@@ -275,6 +275,7 @@ class T1(Model):
     """The network of the paper; `forward` takes and gives (batch, time, vars)."""
 
     name: ClassVar[str] = "t1"
+    Config: ClassVar[type[T1Config]] = T1Config
 
     def __init__(self, config: T1Config) -> None:
         super().__init__()

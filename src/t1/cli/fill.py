@@ -1,50 +1,20 @@
-"""The command line: `t1 impute in.csv -o out.csv`. A thin shell; only this file prints.
-
-Heavy imports wait until they are needed, so that `t1 --help` answers at once.
-"""
+"""`t1 impute in.csv -o out.csv` and `t1 train`."""
 
 import argparse
 import json
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t1 import __version__
-from t1.errors import InputError, T1Error
+from t1.cli.interrupt import interruptible
+from t1.errors import InputError
 
 if TYPE_CHECKING:
     from t1.api import FilledTable
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; 0: done, 2: the input cannot be used (one message says why), 130: interrupted."""
-    arguments = _parser().parse_args(argv)
-    try:
-        code: int = arguments.run(arguments)
-        return code
-    except T1Error as error:
-        print(f"t1: {error}", file=sys.stderr)
-        return 2 if isinstance(error, InputError) else 1
-    except KeyboardInterrupt:
-        print("t1: interrupted, nothing was written", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        return 1
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="t1", description="Fill the gaps in time series.")
-    parser.add_argument("--version", action="version", version=f"t1 {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_impute(commands.add_parser("impute", help="fill the gaps of a CSV or Parquet file"))
-    _add_train(commands.add_parser("train", help="train T1 on a file, to be used by impute --model"))
-    return parser
-
-
-def _add_impute(p: argparse.ArgumentParser) -> None:
+def add_impute(p: argparse.ArgumentParser) -> None:
     p.description = "Fill the gaps of a CSV or Parquet file; everything else stays as it is, to the byte."
     p.set_defaults(run=_impute)
     p.add_argument("input", help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe")
@@ -86,7 +56,7 @@ def _add_reading(p: argparse.ArgumentParser) -> None:
     read.add_argument("--encoding", help="of the text (else it is found)")
 
 
-def _add_train(p: argparse.ArgumentParser) -> None:
+def add_train(p: argparse.ArgumentParser) -> None:
     p.description = "Train T1 on the observed cells of a file and keep it in a folder."
     p.set_defaults(run=_train)
     p.add_argument("input", help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe")
@@ -106,7 +76,7 @@ def _train(a: argparse.Namespace) -> int:
     from t1.progress import progress_line
 
     options = Options(budget=a.budget, seed=a.seed)
-    with interruptible() as should_stop, progress_line("T1 learns") as on_progress:
+    with interruptible("keeping the best so far") as should_stop, progress_line("T1 learns") as on_progress:
         imputer = train_file(
             a.input,
             a.output,
@@ -139,7 +109,10 @@ def _impute(a: argparse.Namespace) -> int:
         lock=a.lock,
         seed=a.seed,
     )
-    with interruptible() as should_stop, progress_line("T1 learns") as on_progress:
+    with (
+        interruptible("filling with the best so far") as should_stop,
+        progress_line("T1 learns") as on_progress,
+    ):
         result = impute_file(
             a.input,
             a.output,
@@ -181,27 +154,6 @@ def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
         print(f"report: {Path(a.report).resolve()}", file=out)
 
 
-@contextmanager
-def interruptible() -> Iterator[Callable[[], bool]]:
-    """The first Ctrl-C asks training to stop and fill with the best so far; the second ends the program."""
-    asked = False
-
-    def on_interrupt(signum: int, frame: Any) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-        print(
-            "t1: stopping the training, filling with the best so far (Ctrl-C again to quit)", file=sys.stderr
-        )
-
-    before = signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield lambda: asked
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def _bounds(option: str, given: Sequence[str]) -> dict[str, float]:
     bounds = {}
     for text in given:
@@ -217,7 +169,3 @@ def _bounds(option: str, given: Sequence[str]) -> dict[str, float]:
 
 def _same(one: str, other: str) -> bool:
     return Path(other).exists() and Path(one).exists() and Path(one).samefile(other)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,86 @@
+"""How long a run may take here: a few steps are timed, the rest is counted."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+import torch
+
+from t1.bench.run import Limits
+from t1.bench.scenarios import scenarios
+from t1.bench.study import Run
+from t1.data.catalog import load, spec
+from t1.device import resolve_device, to_device
+from t1.models.base import Batch
+from t1.models.catalog import build
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Seconds; training is an upper bound, for it may stop early."""
+
+    step: float
+    epoch: float  # with its validation
+    training: float
+    scoring: float
+
+    @property
+    def total(self) -> float:
+        return self.training + self.scoring
+
+    def __str__(self) -> str:
+        return (
+            f"at most {_time(self.training)} of training (an epoch {_time(self.epoch)}, "
+            f"a step {self.step * 1000:.0f} ms), then {_time(self.scoring)} of scoring"
+        )
+
+
+def estimate(run: Run, limits: Limits, device: str = "cpu") -> Estimate:
+    """Time the steps of an untrained model on the dataset's own windows."""
+    place = resolve_device(device)
+    dataset = load(run.dataset, split=run.split)
+    model = build(run.model, n_vars=dataset.train.n_vars, window=dataset.train.window, **run.settings).to(
+        place
+    )
+    values, observed = dataset.train.batch(slice(0, run.batch_size))
+    hidden = observed & (np.random.default_rng(run.seed).random(observed.shape) < 0.4)
+    batch = Batch(*(to_device(x, place) for x in (values, observed & ~hidden, hidden)))
+
+    def step() -> None:
+        model.train()
+        model.loss(batch).backward()  # type: ignore[no-untyped-call]
+        model.zero_grad(set_to_none=True)
+
+    @torch.no_grad()
+    def forward() -> None:
+        model.eval()
+        model(batch.values, batch.observed)
+
+    per_step = _timed(step)
+    per_window = _timed(forward) / len(values)
+    epoch = per_step * -(-len(dataset.train) // run.batch_size) + per_window * len(dataset.valid)
+    training = epoch * limits.max_epochs
+    n_scenarios = len(scenarios(spec(run.dataset), dataset))
+    return Estimate(
+        step=per_step,
+        epoch=epoch,
+        training=training if limits.seconds is None else min(training, limits.seconds),
+        scoring=per_window * len(dataset.test) * n_scenarios,
+    )
+
+
+def _timed(work: Callable[[], None]) -> float:
+    work()  # the first is slower
+    times = []
+    for _ in range(3):
+        began = perf_counter()
+        work()
+        times.append(perf_counter() - began)
+    return sorted(times)[1]
+
+
+def _time(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

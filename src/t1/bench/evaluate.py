@@ -1,0 +1,53 @@
+"""Score a model on the test windows of one scenario, chunk by chunk: they never sit in memory at once."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from t1.bench.scenarios import Scenario, hidden_chunks
+from t1.data.catalog import Dataset
+from t1.device import own_randomness, to_device
+from t1.metrics import ErrorSum
+from t1.models.base import Model
+
+BoolArray = npt.NDArray[np.bool_]
+Fill = Callable[[npt.NDArray[np.float32], BoolArray], npt.NDArray[np.float32]]  # values, observed
+
+
+def evaluate(
+    fill: Fill,
+    dataset: Dataset,
+    scenario: Scenario,
+    seed: int,
+    *,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> ErrorSum | None:
+    """Errors over the hidden cells of the whole test part; None if told to stop."""
+    errors = ErrorSum(dataset.test.n_vars)
+    for values, observed, hidden in hidden_chunks(dataset, scenario, seed):
+        if should_stop():
+            return None
+        visible = observed & ~hidden
+        shown = np.where(visible, values, np.float32(0))  # a model that looks too far finds nothing
+        errors.add(values, fill(shown, visible), hidden)
+    return errors
+
+
+def network_fill(model: Model, device: torch.device, seed: int, batch_size: int = 64) -> Fill:
+    """The model's reconstruction of windows, at most `batch_size` at a time."""
+    model.eval()
+
+    @torch.no_grad()
+    def fill(values: npt.NDArray[np.float32], observed: BoolArray) -> npt.NDArray[np.float32]:
+        with own_randomness(device) as seed_torch:
+            seed_torch(seed)  # some models draw samples
+            parts = [
+                model(*(to_device(x[i : i + batch_size], device) for x in (values, observed)))
+                for i in range(0, len(values), batch_size)
+            ]
+            whole: npt.NDArray[np.float32] = torch.cat(parts).cpu().numpy()
+        return whole
+
+    return fill

@@ -1,0 +1,110 @@
+"""How far a run came, in words: beside its figures and below the table."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from t1.bench.grid import MARK
+from t1.bench.lineup import Entry
+from t1.bench.store import Row
+from t1.bench.study import MAX_EPOCHS, PATIENCE
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: "45 s", "30 min", "1 h 02 min"."""
+    if seconds < 59.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def count(number: int, thing: str) -> str:
+    """ "1 epoch", "14 epochs"."""
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
+def short_scenario(scenario: str) -> str:
+    """What the study's name leaves open: "0.1" of "point 0.1", "block" of "block"."""
+    return scenario.partition(" ")[2] or scenario
+
+
+def untrained(row: Row) -> bool:
+    """A method without anything to train, such as interpolation."""
+    return row.steps == 0 and row.parameters == 0
+
+
+def whole(row: Row) -> bool:
+    """Nothing of the protocol is left to do."""
+    return row.full or untrained(row)
+
+
+def how_far(rows: Sequence[Row]) -> str:
+    """A few words on the runs behind one figure, one row per seed."""
+    full = sum(map(whole, rows))
+    if len(rows) > 1:
+        return f"{len(rows)} seeds, {'full' if full == len(rows) else f'{full} full'}"
+    return "full" if full else count(rows[0].epochs, "epoch")
+
+
+def ending(row: Row) -> str:
+    """What ended the run."""
+    if untrained(row):
+        return "nothing to train"
+    if row.stopped == "seconds":
+        return "budget" if row.budget_seconds is None else f"budget of {duration(row.budget_seconds)}"
+    if row.stopped == "epochs":
+        return f"limit of {count(row.epochs, 'epoch')}"
+    return row.stopped
+
+
+def run_notes(shown: Mapping[Entry, Sequence[Row]], datasets: Sequence[str]) -> Iterator[str]:
+    """One note per run, in the table's order; runs that a budget ended carry the mark."""
+    partial = False
+    for dataset in datasets:
+        for entry, rows in shown.items():
+            here = [row for row in rows if row.dataset == dataset]
+            for seed in sorted({row.seed for row in here}):
+                yield from _run(f"{dataset}, {entry.label}, seed {seed}", [r for r in here if r.seed == seed])
+            partial = partial or not all(map(whole, here))
+    if partial:
+        yield (
+            f"{MARK} Ended before the full protocol, which is {MAX_EPOCHS} epochs, "
+            f"or {PATIENCE} without a better validation loss."
+        )
+
+
+def _run(name: str, rows: Sequence[Row]) -> Iterator[str]:
+    states = sorted({row.steps for row in rows})
+    for steps in states:
+        same = [row for row in rows if row.steps == steps]
+        where = f" ({', '.join(sorted(short_scenario(row.scenario) for row in same))})" * (len(states) > 1)
+        yield f"{'' if whole(same[0]) else MARK + ' '}{name}{where}: {_story(same[0])}."
+
+
+def _story(row: Row) -> str:
+    if untrained(row):
+        return "nothing to train"
+    schedule = [] if row.schedule == "constant" else [f"{row.schedule} learning rate"]
+    if row.full:
+        parts = ["full protocol", count(row.epochs, "epoch"), f"best {row.best_epoch}"]
+        end = [f"stopped by {row.stopped}"] if row.stopped == "patience" else []
+        return ", ".join([*parts, *schedule, *end, duration(row.train_seconds)])
+    first = (
+        f"{count(row.epochs, 'epoch')} (best {row.best_epoch}) in {duration(row.train_seconds)} of training "
+        f"on {count(row.threads, 'thread')}"
+    )
+    return ", ".join([first, *schedule, f"stopped by its {ending(row)}"])
+
+
+def cell_notes(shown: Mapping[Entry, Sequence[Row]]) -> Iterator[str]:
+    """A note wherever entries were scored on different cells: the test masks should be the same."""
+    scored: dict[tuple[str, str, int, str], dict[str, int]] = {}
+    for entry, rows in shown.items():
+        for row in rows:
+            where = row.dataset, row.scenario, row.seed, row.split
+            scored.setdefault(where, {})[entry.label] = row.cells
+    for (dataset, scenario, seed, _), cells in sorted(scored.items()):
+        if len(set(cells.values())) > 1:
+            listed = "; ".join(f"{label}: {number:,}" for label, number in cells.items())
+            yield (
+                f"{dataset}, {scenario}, seed {seed}: scored on different cells ({listed}), "
+                "so the figures cannot be compared."
+            )

@@ -1,0 +1,109 @@
+"""Tables as text: one in a format of choice, or all of them on the page of results."""
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from t1.bench.formats import FORMATS
+from t1.bench.grid import Grid
+from t1.bench.notes import whole
+from t1.bench.paper import DATASETS, TABLES
+from t1.bench.store import Row
+from t1.bench.tables import table
+from t1.data.catalog import names, spec
+
+
+def render(grid: Grid, format: str) -> str:
+    """The grid as text, without a line end after it: "md", "html", "latex" or "csv"."""
+    return FORMATS[format](grid)
+
+
+def results_page(rows: Sequence[Row]) -> str:
+    """The Markdown page of all studies: what the figures are, how to get them again, the tables."""
+    parts = ["# Results", *_what(rows), "## How to reproduce", *_how(rows)]
+    for study in TABLES:
+        parts += [render(grid, "md") for grid in _tables(study, rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _what(rows: Sequence[Row]) -> Iterator[str]:
+    yield (
+        "Our runs beside the figures that the paper prints. This page is rendered from the rows in "
+        "`rows.jsonl`; nothing on it is typed by hand."
+    )
+    seeds = sorted({row.seed for row in rows})
+    splits = sorted({row.split for row in rows}, reverse=True)
+    if rows:
+        several = "Seeds: " if len(seeds) > 1 else "Seed: "
+        yield (
+            "MSE and MAE are over the hidden cells of the whole test part, on values standardised with the "
+            f"training part's mean and standard deviation. {several}{', '.join(map(str, seeds))}. "
+            f"Split: {' and '.join(splits)}. Versions: {_versions(rows)}."
+        )
+    ours = [name for name in DATASETS if name in names()]
+    shared = [name for name in ours if spec(name).split["kind"] == "window_share"]
+    yield (
+        f"The paper's split shares out windows, not rows, for {', '.join(shared[:-1])} and {shared[-1]}: "
+        "neighbouring parts have rows in common, here as there. It is a leak, kept so that the figures mean "
+        "the same; a run with `--split disjoint` has none, and stands in columns of its own."
+    )
+    yield (
+        "The paper prints three decimals, so a difference from a small figure is rough: 0.002 may be "
+        "anything from 0.0015 to 0.0025. A dash stands for what has not run or was not published; † for a "
+        "run that ended before the full protocol did, with the details below its table."
+    )
+
+
+def _versions(rows: Sequence[Row]) -> str:
+    return ", ".join(sorted({f"{name} {version}" for row in rows for name, version in row.versions.items()}))
+
+
+def _how(rows: Sequence[Row]) -> Iterator[str]:
+    yield "One training serves all scenarios of a dataset. What is done is skipped, so these can be repeated:"
+    commands = _commands(rows) or ["t1 bench run point --data ETTh1 --models t1 --seeds 102"]
+    yield "\n".join(["```", *commands, "```"])
+    listed = ["t1 bench status", *(f"t1 bench table {study}" for study in TABLES)]
+    yield f"Then: {', '.join(f'`{command}`' for command in listed)}."
+
+
+def _commands(rows: Sequence[Row]) -> list[str]:
+    """Few commands that give these runs again, and no others."""
+    scenarios: dict[str, set[str]] = {}
+    for row in rows:
+        scenarios.setdefault(row.id, set()).add(row.scenario.split()[0])
+    seeds: dict[tuple[str, str, str, str], set[int]] = {}
+    for row in rows:
+        study = next(study for study in TABLES if study in scenarios[row.id])
+        seeds.setdefault((study, row.model, _options(row), row.dataset), set()).add(row.seed)
+    datasets: dict[tuple[str, str, str, str], list[str]] = {}  # those with the same seeds go together
+    for (study, model, options, dataset), each in seeds.items():
+        how = study, model, ",".join(map(str, sorted(each))), options
+        datasets.setdefault(how, []).append(dataset)
+    order = [*DATASETS, *sorted({row.dataset for row in rows} - set(DATASETS))]
+    return [
+        f"t1 bench run {study} --data {shlex.quote(','.join(sorted(chosen, key=order.index)))} "
+        f"--models {model} --seeds {each}{options}"
+        for (study, model, each, options), chosen in sorted(
+            datasets.items(), key=lambda item: (list(TABLES).index(item[0][0]), item[0])
+        )
+    ]
+
+
+def _options(row: Row) -> str:
+    words = [f" --split {row.split}"] * (row.split != "paper")
+    for key, value in sorted(row.settings.items()):
+        text = value if isinstance(value, str) else json.dumps(value)
+        words.append(f" --set {shlex.quote(f'{key}={text}')}")
+    if not whole(row):
+        by_time = row.stopped == "seconds" and row.budget_seconds is not None
+        words.append(f" --budget {row.budget_seconds:g}s" if by_time else f" --epochs {row.epochs}")
+    return "".join(words)
+
+
+def _tables(study: str, rows: Sequence[Row]) -> list[Grid]:
+    """One table, or for several models one for each metric, the notes below the last."""
+    grid = table(study, rows)
+    if not any(head.group for head in grid.heads):
+        return [grid]
+    return [replace(grid, notes=()), table(study, rows, metric="mae")]

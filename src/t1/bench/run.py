@@ -1,0 +1,188 @@
+"""Carry out one run: load, split, scale, train, evaluate in every scenario, append one row each."""
+
+import datetime
+import platform
+import resource
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Literal
+
+import torch
+
+from t1.bench.evaluate import evaluate, network_fill
+from t1.bench.scenarios import scenarios, training_hide
+from t1.bench.store import Row, Store
+from t1.bench.study import MAX_EPOCHS, PATIENCE, Run
+from t1.data.catalog import Dataset, load, spec
+from t1.device import own_randomness, resolve_device
+from t1.models.base import Model
+from t1.models.catalog import build
+from t1.progress import OnProgress
+from t1.run_state import FitResult
+from t1.schedule import TrainConfig
+from t1.train import fit
+
+Outcome = Literal["done", "was done", "stopped", "busy elsewhere"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When training ends: the paper's protocol, or a budget in seconds before that."""
+
+    max_epochs: int = MAX_EPOCHS
+    patience: int = PATIENCE
+    seconds: float | None = None
+
+    def config(self, run: Run) -> TrainConfig:
+        """The run's training; under a budget the rate decays to 0 where the budget ends."""
+        return TrainConfig(
+            seed=run.seed,
+            batch_size=run.batch_size,
+            learning_rate=run.learning_rate,
+            schedule="constant" if self.seconds is None else "cosine",
+            max_epochs=self.max_epochs,
+            patience=self.patience,
+            max_seconds=self.seconds,
+        )
+
+    def reached(self, rows: list[Row]) -> bool:
+        """Whether rows of a run came from a training at least as long as this one."""
+        far = [
+            row.full
+            or (row.stopped == "epochs" and row.epochs >= self.max_epochs)
+            or (self.seconds is not None and row.train_seconds >= 0.9 * self.seconds)
+            for row in rows
+        ]
+        return bool(far) and all(far)
+
+
+def is_done(run: Run, store: Store, limits: Limits) -> bool:
+    """Whether the store has every scenario of the run, trained as long as asked."""
+    return limits.reached([row for row in store.latest() if row.id == run.id])
+
+
+def execute(
+    run: Run,
+    store: Store,
+    limits: Limits,
+    *,
+    device: str = "cpu",
+    on_progress: OnProgress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Outcome:
+    """Do what is left of a run, and append its rows together when all are there."""
+    stop = should_stop or (lambda: False)
+    with store.claim(run) as ours:
+        if not ours:
+            return "busy elsewhere"
+        if is_done(run, store, limits):
+            return "was done"
+        _forget_peak_memory()
+        place = resolve_device(device)
+        dataset = load(run.dataset, split=run.split)
+        model = _fresh_model(run, dataset, place)
+        result = _train(run, model, dataset, store, limits, place, on_progress, stop)
+        if result.reason == "stopped":
+            return "stopped"
+        rows = _score(run, model, dataset, result, limits, place, stop)
+        if rows is None:
+            return "stopped"
+        store.append(rows)
+        return "done"
+
+
+def _fresh_model(run: Run, dataset: Dataset, device: torch.device) -> Model:
+    with own_randomness(device) as seed_torch:
+        seed_torch(run.seed)
+        return build(run.model, n_vars=dataset.train.n_vars, window=dataset.train.window, **run.settings)
+
+
+def _train(
+    run: Run,
+    model: Model,
+    dataset: Dataset,
+    store: Store,
+    limits: Limits,
+    device: torch.device,
+    on_progress: OnProgress | None,
+    should_stop: Callable[[], bool],
+) -> FitResult:
+    return fit(
+        model,
+        dataset.train,
+        dataset.valid,
+        limits.config(run),
+        hide=training_hide(run.mask, dataset.train.seen),
+        device=device,
+        folder=store.checkpoint(run) / "training",
+        resume=True,
+        on_progress=on_progress,
+        should_stop=should_stop,
+    )
+
+
+def _score(
+    run: Run,
+    model: Model,
+    dataset: Dataset,
+    result: FitResult,
+    limits: Limits,
+    device: torch.device,
+    should_stop: Callable[[], bool],
+) -> list[Row] | None:
+    rows = []
+    fill = network_fill(model, device, run.seed)
+    for scenario in scenarios(spec(run.dataset), dataset):
+        began = perf_counter()
+        errors = evaluate(fill, dataset, scenario, run.seed, should_stop=should_stop)
+        if errors is None:
+            return None
+        rows.append(
+            Row(
+                id=run.id,
+                **asdict(run),
+                scenario=scenario.name,
+                mse=errors.mse,
+                mae=errors.mae,
+                cells=errors.count,
+                epochs=result.epochs,
+                best_epoch=result.best_epoch,
+                steps=result.steps,
+                best_valid=result.best_loss,
+                stopped=result.reason,
+                budget_seconds=limits.seconds,
+                schedule=limits.config(run).schedule,
+                train_seconds=round(result.seconds, 1),
+                eval_seconds=round(perf_counter() - began, 1),
+                parameters=sum(p.numel() for p in model.parameters() if p.requires_grad),
+                peak_memory_mb=round(_peak_memory_mb()),
+                threads=torch.get_num_threads(),
+                versions={
+                    "t1": version("t1-impute"),
+                    "torch": torch.__version__,
+                    "numpy": version("numpy"),
+                    "python": platform.python_version(),
+                },
+                finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            )
+        )
+    return rows
+
+
+def _forget_peak_memory() -> None:
+    """Linux can start the count anew, so that one run's peak is not another's."""
+    reset = Path("/proc/self/clear_refs")
+    if reset.exists():
+        reset.write_text("5")
+
+
+def _peak_memory_mb() -> float:
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -1,0 +1,168 @@
+"""Where results are kept: one JSON line per run and scenario, only ever appended.
+
+    store/
+      rows.jsonl      committed; a row is written once, whole, under a lock
+      runs/<id>/      the checkpoints of a run, and the lock that says somebody is at it
+
+A power cut can leave half a line at the end: it is not read, and cut off by the next append.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from t1.bench.study import MAX_EPOCHS, Run
+from t1.errors import InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What one run came to in one scenario; errors are on standardised values."""
+
+    id: str  # of the run
+    dataset: str
+    model: str
+    settings: dict[str, Any]
+    mask: dict[str, Any]
+    batch_size: int
+    learning_rate: float
+    seed: int
+    split: str
+    scenario: str  # "point 0.1", "block", "natural 0.1", "natural"
+    mse: float
+    mae: float
+    cells: int  # scored
+    epochs: int  # run, the last one perhaps in part
+    best_epoch: int
+    steps: int
+    best_valid: float | None
+    stopped: str  # by "patience", "epochs", or "seconds": a budget
+    budget_seconds: float | None
+    schedule: str
+    train_seconds: float
+    eval_seconds: float
+    parameters: int
+    peak_memory_mb: float
+    threads: int
+    versions: dict[str, str]
+    finished: str  # UTC
+
+    @property
+    def full(self) -> bool:
+        """Whether the run went through the whole protocol, so that no budget can add to it."""
+        return self.stopped == "patience" or (self.stopped == "epochs" and self.epochs >= MAX_EPOCHS)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """A row with the same key is the same result."""
+        return self.id, self.scenario, self.steps
+
+
+class Store:
+    """The rows in a folder, and the runs in progress."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.path = self.folder / "rows.jsonl"
+
+    def rows(self) -> list[Row]:
+        """All rows, in the order they were written."""
+        if not self.path.exists():
+            return []
+        return _parse(self.path, self.path.read_bytes())[0]
+
+    def latest(self) -> list[Row]:
+        """For every run and scenario the row that was trained longest."""
+        best: dict[tuple[str, str], Row] = {}
+        for row in self.rows():
+            before = best.get((row.id, row.scenario))
+            if before is None or row.steps >= before.steps:
+                best[row.id, row.scenario] = row
+        return list(best.values())
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Write rows that are not there yet, all in one piece, whoever else writes at the same time."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a+b") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)  # closing the file gives it back, and so does a kill
+            stream.seek(0)
+            there, whole = _parse(self.path, stream.read())
+            stream.truncate(whole)
+            known = {row.key for row in there}
+            lines = [json.dumps(asdict(row), allow_nan=False) + "\n" for row in rows if row.key not in known]
+            stream.write("".join(lines).encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+
+    def checkpoint(self, run: Run) -> Path:
+        """The folder of the run's checkpoints."""
+        return self.folder / "runs" / run.id
+
+    @contextmanager
+    def claim(self, run: Run) -> Iterator[bool]:
+        """True if the run is ours until the block ends, False if another process is at it."""
+        folder = self.checkpoint(run)
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "lock").open("a") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            (folder / "run.json").write_text(json.dumps({"title": str(run), **asdict(run)}, indent=1))
+            yield True
+
+    def unfinished(self) -> list[tuple[str, str, float]]:
+        """Id, title and hours of training so far of the runs that have a checkpoint and no row."""
+        known = {row.id for row in self.rows()}
+        found = []
+        for folder in sorted((self.folder / "runs").glob("*")):
+            state = folder / "training" / "config.json"
+            if folder.name not in known and (folder / "run.json").exists() and state.exists():
+                title = json.loads((folder / "run.json").read_text())["title"]
+                seconds = json.loads(state.read_text())["info"]["state"]["seconds"]
+                found.append((folder.name, title, seconds / 3600))
+        return found
+
+    def claimed(self, run_id: str) -> bool:
+        """Whether a process is at this run now."""
+        lock = self.folder / "runs" / run_id / "lock"
+        if not lock.exists():
+            return False
+        with lock.open("a") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+
+NAMES = {f.name for f in fields(Row)}
+
+
+def _parse(path: Path, content: bytes) -> tuple[list[Row], int]:
+    """The rows, and how many bytes of the file are whole lines."""
+    rows: list[Row] = []
+    lines = content.splitlines(keepends=True)
+    whole = 0
+    for number, line in enumerate(lines, start=1):
+        try:
+            found = json.loads(line)
+            complete = line.endswith(b"\n")
+        except ValueError:
+            complete = False
+        if not complete and number == len(lines):
+            break  # a power cut
+        if not complete or set(found) != NAMES:
+            raise InputError(
+                f"line {number} of {path} is no result row of this version.\n"
+                "Restore the file from its history, or give another folder with --store."
+            )
+        rows.append(Row(**found))
+        whole += len(line)
+    return rows, whole

@@ -1,0 +1,171 @@
+"""Rows beside the published figures: which line and column, what is averaged, what is bold."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from t1.bench.columns import Columns
+from t1.bench.grid import DASH, Cell, Grid, Head
+from t1.bench.lineup import Entry, line_up
+from t1.bench.notes import cell_notes, duration, ending, run_notes, short_scenario
+from t1.bench.paper import DATASETS, TITLES, published, published_scenarios
+from t1.bench.store import Row
+from t1.data.spec_file import did_you_mean
+from t1.errors import InputError
+
+Metric = Literal["mse", "mae", "both"]
+AVERAGE = "average"
+
+
+def table(
+    study: str,
+    rows: Sequence[Row],
+    *,
+    models: Sequence[str] | None = None,
+    data: Sequence[str] | None = None,
+    metric: Metric | None = None,
+) -> Grid:
+    """Our figures beside the paper's, a line per dataset and scenario.
+
+    `models` are those with rows, and T1; `metric` is both for one model, the MSE for several.
+    """
+    here = [row for row in rows if row.scenario.split()[0] == study]
+    scenarios = _scenarios(study, here, data)
+    here = [row for row in here if row.dataset in scenarios]
+    shown = _shown(here, models)
+    single = len(shown) == 1
+    chosen = metric or ("both" if single else "mse")
+    metrics = ("mse", "mae") if chosen == "both" else (chosen,)
+    figures = published(study)
+    columns = [Columns(name, entry, shown[entry], figures, single) for entry in shown for name in metrics]
+    lines: list[tuple[Cell, ...]] = []
+    blocks: set[int] = set()
+    for dataset, each in scenarios.items():
+        blocks.add(len(lines))
+        for over in [*([one] for one in each), *([each] if len(each) > 1 else [])]:
+            where = short_scenario(over[0]) if len(over) == 1 else AVERAGE
+            cells = [
+                cell for part in _bold([c.cells(dataset, over) for c in columns], columns) for cell in part
+            ]
+            far = [Cell(columns[0].how_far(dataset, over) or DASH)] if single else []
+            lines.append((Cell(dataset), Cell(where), *cells, *far))
+    heads = [Head("dataset", words=True), Head("missing", words=True), *(h for c in columns for h in c.heads)]
+    what = next(iter(shown)).label if single else " and ".join(name.upper() for name in metrics)
+    return Grid(
+        title=f"{study.capitalize()} missing: {what}",
+        heads=(*heads, *([Head("how far", words=True)] if single else [])),
+        lines=tuple(lines),
+        blocks=frozenset(blocks),
+        notes=(
+            *_legend(shown, any(c.has_paper for c in columns), scenarios),
+            *run_notes(shown, list(scenarios)),
+            *cell_notes(shown),
+        ),
+    )
+
+
+def _scenarios(study: str, rows: Iterable[Row], data: Sequence[str] | None) -> dict[str, list[str]]:
+    """The datasets of the table with their scenarios: the paper's, and after them what else has run."""
+    found = published_scenarios(study)
+    for dataset, scenario in sorted({(row.dataset, row.scenario) for row in rows}):
+        if scenario not in found.setdefault(dataset, []):
+            found[dataset].append(scenario)
+    if not data:
+        return found
+    folded = {name.lower(): name for name in found}
+    for name in data:
+        if name.lower() not in folded:
+            raise InputError(f"{name!r} is no dataset of the study {study!r}.\n{did_you_mean(name, found)}")
+    chosen = {folded[name.lower()] for name in data}
+    return {name: each for name, each in found.items() if name in chosen}
+
+
+def _shown(rows: Sequence[Row], models: Sequence[str] | None) -> dict[Entry, list[Row]]:
+    """The entries of the table with their rows; a chosen model without any has the paper's figures."""
+    entries = line_up(rows)
+    ran = {row.model for row in rows}
+    for name in models or ():
+        if name not in TITLES and name not in ran:
+            raise InputError(f"unknown model {name!r}.\n{did_you_mean(name, [*TITLES, *sorted(ran)])}")
+    wanted = set(models) if models else {"t1", *ran}
+    for name in wanted:
+        entries.setdefault(Entry(name), [])
+    kept = sorted((entry for entry in entries if entry.model in wanted), key=lambda entry: entry.order)
+    return {entry: entries[entry] for entry in kept}
+
+
+def _bold(line: list[list[Cell]], columns: Sequence[Columns]) -> list[list[Cell]]:
+    """The lowest of several: of ours that were scored on the same split, and of the published ones."""
+    races: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for i, column in enumerate(columns):
+        for j, race in enumerate((column.entry.split, "published")[: 2 if column.has_paper else 1]):
+            if line[i][j].number is not None:
+                races.setdefault((column.metric, race), []).append((i, j))
+    for runners in races.values():
+        times = {(i, j): f"{line[i][j].number:.3f}" for i, j in runners}
+        best = min(times.values(), key=float)
+        for i, j in runners:
+            if len(runners) > 1 and times[i, j] == best:
+                line[i][j] = replace(line[i][j], bold=True)
+    return line
+
+
+def _legend(shown: dict[Entry, list[Row]], has_paper: bool, scenarios: dict[str, list[str]]) -> list[str]:
+    legend = []
+    if len(shown) > 1:
+        text = "Bold: the lowest of our runs on a line, and the lowest of the published figures shown."
+        splits = {entry.split for entry in shown}
+        legend.append(text + " Runs on different splits are not compared." * (len(splits) > 1))
+    if has_paper and any(len(each) > 1 for each in scenarios.values()):
+        legend.append(
+            "The paper's averages are those of its printed figures: its own may differ in the last digit."
+        )
+    return legend
+
+
+def status(rows: Sequence[Row], claimed: Callable[[str], bool]) -> Grid:
+    """One line per run: how far it is; `claimed` tells whether a process is at it now."""
+    order = list(DATASETS)
+    runs: list[tuple[tuple[int, str, int], Entry, list[Row]]] = []
+    for entry, each in line_up(rows).items():
+        for run in sorted({row.id for row in each}):
+            mine = [row for row in each if row.id == run]
+            name = mine[0].dataset
+            place = order.index(name) if name in order else len(order)
+            runs.append(((place, name, mine[0].seed), entry, mine))
+    names = (
+        "run",
+        "dataset",
+        "model",
+        "seed",
+        "scenarios",
+        "epochs",
+        "best loss",
+        "ended by",
+        "time",
+        "when",
+    )
+    numbers = {"seed", "epochs", "best loss"}
+    ordered = sorted(runs, key=lambda run: (run[0][:2], run[1].order, run[0][2]))
+    return Grid(
+        title="Runs",
+        heads=tuple(Head(name, words=name not in numbers) for name in names),
+        lines=tuple(_status(entry, mine, claimed(mine[0].id)) for _, entry, mine in ordered),
+        notes=() if runs else ("Nothing has run yet.",),
+    )
+
+
+def _status(entry: Entry, rows: Sequence[Row], running: bool) -> tuple[Cell, ...]:
+    last = max(rows, key=lambda row: (row.steps, row.finished))
+    return (
+        Cell(last.id),
+        Cell(last.dataset),
+        Cell(entry.label),
+        Cell(str(last.seed), last.seed),
+        Cell(", ".join(sorted({row.scenario for row in rows}))),
+        Cell(str(last.epochs), last.epochs),
+        Cell(DASH) if last.best_valid is None else Cell(f"{last.best_valid:.4f}", last.best_valid),
+        Cell("running now" if running else ending(last)),
+        Cell(duration(last.train_seconds), last.train_seconds),
+        Cell(last.finished),
+    )

@@ -1,0 +1,41 @@
+"""The command line: `t1 impute`, `t1 train`, `t1 data`, `t1 bench`. A thin shell; only this room prints.
+
+Heavy imports wait until they are needed, so that `t1 --help` answers at once.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from t1 import __version__
+from t1.cli.bench import add_bench
+from t1.cli.data import add_data
+from t1.cli.fill import add_impute, add_train
+from t1.errors import InputError, T1Error
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; 0: done, 2: the input cannot be used (one message says why), 130: interrupted."""
+    arguments = _parser().parse_args(argv)
+    try:
+        code: int = arguments.run(arguments)
+        return code
+    except T1Error as error:
+        print(f"t1: {error}", file=sys.stderr)
+        return 2 if isinstance(error, InputError) else 1
+    except KeyboardInterrupt:
+        print("t1: interrupted, nothing was written", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="t1", description="Fill the gaps in time series.")
+    parser.add_argument("--version", action="version", version=f"t1 {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    add_impute(commands.add_parser("impute", help="fill the gaps of a CSV or Parquet file"))
+    add_train(commands.add_parser("train", help="train T1 on a file, to be used by impute --model"))
+    add_data(commands.add_parser("data", help="the benchmark's datasets: list, info, fetch"))
+    add_bench(commands.add_parser("bench", help="the paper's experiments: run, table, status"))
+    return parser

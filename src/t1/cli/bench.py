@@ -1,0 +1,158 @@
+"""`t1 bench run | table | status`: the paper's experiments."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t1.cli.interrupt import interruptible
+from t1.errors import InputError
+
+if TYPE_CHECKING:
+    from t1.bench.run import Limits, Outcome
+    from t1.bench.study import Run
+
+STUDIES = ("point", "block", "natural")
+
+
+def add_bench(p: argparse.ArgumentParser) -> None:
+    """The commands of `t1 bench`."""
+    commands = p.add_subparsers(required=True, metavar="COMMAND")
+    _add_run(commands.add_parser("run", help="train and score models on the paper's datasets"))
+    _add_table(commands.add_parser("table", help="our figures beside the published ones"))
+    _add_status(commands.add_parser("status", help="which runs are done, and how far"))
+
+
+def _add_run(p: argparse.ArgumentParser) -> None:
+    p.description = (
+        "Train each model on each dataset and score it in all the dataset's scenarios. What is done is "
+        "skipped, what was killed goes on where it was. Without --budget: 300 epochs, or 30 without a better "
+        "validation loss."
+    )
+    p.set_defaults(run=_run)
+    p.add_argument("study", choices=STUDIES)
+    p.add_argument("--data", type=_names, default=[], metavar="A,B", help="datasets (default: all)")
+    p.add_argument("--models", type=_names, default=["t1"], metavar="A,B", help="default: t1")
+    p.add_argument("--seeds", type=_numbers, default=[102], metavar="N,N", help="default: 102")
+    p.add_argument("--split", choices=("paper", "disjoint"), default="paper", help="disjoint: no shared rows")
+    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the model")
+    p.add_argument("--budget", metavar="TIME", help="train each run at most so long: 30m")
+    p.add_argument("--epochs", type=int, default=300, metavar="N", help="at most so many (default: 300)")
+    p.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time, the threads shared out")
+    p.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
+    p.add_argument("--dry-run", action="store_true", help="show what would run and how long it may take")
+    _add_store(p)
+
+
+def _add_table(p: argparse.ArgumentParser) -> None:
+    p.set_defaults(run=_table)
+    p.add_argument("study", choices=STUDIES)
+    p.add_argument("--data", type=_names, default=None, metavar="A,B", help="only these datasets")
+    p.add_argument("--models", type=_names, default=None, metavar="A,B", help="only these models")
+    p.add_argument("--metric", choices=("mse", "mae", "both"), default=None)
+    p.add_argument("--format", default="md", help="md, html, latex or csv")
+    _add_store(p)
+
+
+def _add_status(p: argparse.ArgumentParser) -> None:
+    p.set_defaults(run=_status)
+    p.add_argument("--page", metavar="FILE", help="also write the page of all tables, in Markdown")
+    _add_store(p)
+
+
+def _add_store(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--store", default="results", metavar="FOLDER", help="where rows are (default: results)")
+
+
+def _run(a: argparse.Namespace) -> int:
+    from t1.bench.pool import run_all
+    from t1.bench.run import Limits
+    from t1.bench.store import Store
+    from t1.bench.study import plan
+    from t1.schedule import seconds_of
+
+    runs = plan(
+        a.study, data=a.data, models=a.models, seeds=a.seeds, split=a.split, settings=_settings(a.set)
+    )
+    limits = Limits(max_epochs=a.epochs, seconds=None if a.budget is None else seconds_of(a.budget))
+    store = Store(a.store)
+    if a.dry_run:
+        return _dry_run(runs, store, limits, a.device)
+    ends: list[Outcome] = []
+
+    def tell(run: "Run", outcome: "Outcome") -> None:
+        ends.append(outcome)
+        print(f"{run.id}  {run}: {outcome}", flush=True)
+
+    with interruptible("keeping each run for the next time") as should_stop:
+        run_all(runs, store, limits, jobs=a.jobs, device=a.device, tell=tell, should_stop=should_stop)
+    return 130 if "stopped" in ends else 0
+
+
+def _dry_run(runs: list["Run"], store: Any, limits: "Limits", device: str) -> int:
+    from t1.bench.estimate import estimate
+    from t1.bench.run import is_done
+
+    total = 0.0
+    for run in runs:
+        if is_done(run, store, limits):
+            print(f"{run.id}  {run}: done")
+            continue
+        cost = estimate(run, limits, device)
+        total += cost.total
+        print(f"{run.id}  {run}: {cost}", flush=True)
+    print(f"in all at most {total / 3600:.1f} h, one after the other, on this machine as busy as it is now")
+    return 0
+
+
+def _table(a: argparse.Namespace) -> int:
+    from t1.bench.render import render
+    from t1.bench.store import Store
+    from t1.bench.tables import table
+
+    rows = Store(a.store).latest()
+    print(render(table(a.study, rows, models=a.models, data=a.data, metric=a.metric), a.format))
+    return 0
+
+
+def _status(a: argparse.Namespace) -> int:
+    from t1.bench.render import render, results_page
+    from t1.bench.store import Store
+    from t1.bench.tables import status
+    from t1.data.data_file import open_target
+
+    store = Store(a.store)
+    rows = store.latest()
+    print(render(status(rows, store.claimed), "md"))
+    for run_id, title, hours in store.unfinished():
+        now = "in training now" if store.claimed(run_id) else "not finished: the same command goes on"
+        print(f"\n{run_id}  {title}: {hours:.2f} h of training so far, {now}")
+    if a.page:
+        with open_target(a.page) as stream:
+            stream.write(results_page(rows).encode())
+        print(f"page: {Path(a.page).resolve()}", file=sys.stderr)
+    return 0
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in _names(text)]
+
+
+def _settings(given: list[str]) -> dict[str, Any]:
+    """KEY=VALUE, the value a number, true, false, a list or else a word."""
+    import json
+
+    settings: dict[str, Any] = {}
+    for text in given:
+        key, sign, value = text.partition("=")
+        if not sign or not key:
+            raise InputError(f"--set {text!r} is not KEY=VALUE.\nGive for example --set n_channels=64.")
+        try:
+            settings[key] = json.loads(value)
+        except ValueError:
+            settings[key] = value
+    return settings

@@ -1,0 +1,196 @@
+"""The benchmark datasets: a dataset is data, one TOML each in `specs/`, or a TOML file of the user's.
+
+`spec` reads a description, `find` its files, `load` makes standardised windows of the three parts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from t1.data import split as splits
+from t1.data.readers import READERS, Raw
+from t1.data.scale import Scaler
+from t1.data.spec_file import SPECS, File, Spec, Training, did_you_mean, read_spec
+from t1.data.split import Split
+from t1.data.window import BoolArray, WindowSet
+from t1.errors import InputError
+
+__all__ = ["Dataset", "File", "Spec", "Training", "find", "folders", "load", "names", "spec"]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Standardised windows of the three parts, which share their rows."""
+
+    name: str
+    columns: tuple[str, ...]
+    scaler: Scaler  # fitted on the rows that training windows cover, observed values only
+    train: WindowSet
+    valid: WindowSet
+    test: WindowSet
+    test_hidden: BoolArray | None  # (rows of test.rows, vars): observed entries that the dataset evaluates
+
+
+def names() -> tuple[str, ...]:
+    """The datasets of the catalog."""
+    return tuple(_catalog())
+
+
+@cache
+def _catalog() -> dict[str, Spec]:
+    specs = [read_spec(path, source=None) for path in SPECS.glob("*.toml")]
+    return {spec.name: spec for spec in sorted(specs, key=lambda spec: spec.name.lower())}
+
+
+def spec(name: str | Path) -> Spec:
+    """The description of a dataset by its name, in any case, or by the path of a TOML file."""
+    if isinstance(name, Path) or name.endswith(".toml"):
+        return read_spec(Path(name), source=Path(name).resolve())
+    known = _catalog()
+    folded = {right.lower(): right for right in known}
+    if name.lower() not in folded:
+        raise InputError(
+            f"unknown dataset {name!r}.\n{did_you_mean(name, known)} A path of a .toml file works too."
+        )
+    return known[folded[name.lower()]]
+
+
+def folders(spec: Spec) -> list[Path]:
+    """Where the files of a dataset are looked for, the first folder first."""
+    if spec.source is not None:
+        return [spec.source.parent]
+    import pooch
+
+    own = os.environ.get("T1_DATA_DIR")
+    return [*([Path(own)] if own else []), Path(pooch.os_cache("t1-impute"))]
+
+
+def find(spec: Spec) -> list[Path]:
+    """The paths of a dataset's files, each in the first folder that has it."""
+    found, looked = [], []
+    for file in spec.files:
+        places = [folder / file.path for folder in folders(spec)]
+        here = next((path for path in places if path.is_file()), None)
+        if here is None:
+            looked += places
+        else:
+            found.append(here)
+    if looked:
+        raise InputError(
+            f"the files of {spec.name} are not on this machine; looked for {', '.join(map(str, looked))}.\n"
+            f"Download them with `t1 data fetch {spec.source or spec.name}`, "
+            "or set T1_DATA_DIR to the folder of your data."
+        )
+    return found
+
+
+def load(spec_or_name: Spec | str | Path, *, split: str = "paper") -> Dataset:
+    """Read, split and standardise; `split="disjoint"` shares no row between the parts."""
+    if split not in ("paper", "disjoint"):
+        raise InputError(f"unknown split {split!r}.\nUse 'paper' or 'disjoint' (no row in two parts).")
+    s = spec_or_name if isinstance(spec_or_name, Spec) else spec(spec_or_name)
+    raw = READERS[s.reader](find(s), **s.options)
+    if raw.values.shape[1] != s.n_vars:
+        raise InputError(
+            f"{s.name} should have {s.n_vars} variables, its file has {raw.values.shape[1]}.\n"
+            "Check that it is the right file, or correct n_vars in the spec."
+        )
+    parts = _split(s, raw, disjoint=split == "disjoint")
+    scaler = Scaler.from_observed(raw.values[_covered(parts.train, s.window, len(raw.values))])
+    every = WindowSet.from_series(scaler.scale(raw.values), s.window)
+    train, valid, test = (every.subset(part) for part in (parts.train, parts.valid, parts.test))
+    return Dataset(s.name, raw.columns, scaler, train, valid, test, raw.hidden)
+
+
+def _covered(starts: splits.Starts, window: int, n_rows: int) -> BoolArray:
+    """True for the rows that lie in a window (n_rows,)."""
+    change = np.zeros(n_rows + 1, dtype=np.int64)
+    np.add.at(change, starts, 1)
+    np.add.at(change, starts + window, -1)
+    return np.cumsum(change[:-1]) > 0
+
+
+def _split(s: Spec, raw: Raw, *, disjoint: bool) -> Split:
+    options = {key: value for key, value in s.split.items() if key != "kind"}
+    kind = s.split["kind"]
+    if kind == "window_share" and disjoint:
+        kind = "disjoint"
+    match kind:
+        case "rows":
+            return splits.by_rows(len(raw.values), s.window, **options)
+        case "window_share":
+            return splits.by_window_share(len(raw.values), s.window, **options)
+        case "disjoint":
+            return splits.disjoint(len(raw.values), s.window, **options)
+        case "samples":
+            return by_samples(len(raw.values), s.window, **options)
+        case _:
+            if raw.times is None:
+                raise InputError(
+                    f"{s.name} is split by months, but its file has no column of dates.\n"
+                    'Name it in the spec, options = { time = "..." }, or split by another kind.'
+                )
+            return by_months(raw.times, s.window, **options)
+
+
+def by_samples(n_rows: int, window: int, *, test: float, valid: float, seed: int) -> Split:
+    """Samples of `window` rows: a share for test, a share of the rest for validation, both rounded up."""
+    n, rest = divmod(n_rows, window)
+    if rest:
+        raise InputError(
+            f"{n_rows} rows are no whole number of samples of {window} rows.\n"
+            "Give every sample the same number of rows."
+        )
+    n_test = ceil(n * Fraction(str(test)))
+    n_valid = ceil((n - n_test) * Fraction(str(valid)))
+    order = np.random.default_rng(seed).permutation(n)
+    chosen = np.split(order, [n_test, n_test + n_valid])
+    of_test, of_valid, of_train = (np.sort(part) * window for part in chosen)
+    return _not_empty(Split(train=of_train, valid=of_valid, test=of_test))
+
+
+def by_months(
+    times: npt.NDArray[Any], window: int, *, test: Collection[int], valid: Collection[int]
+) -> Split:
+    """Calendar months for test and validation, the others for training; windows stay inside each month."""
+    import pandas as pd
+
+    try:
+        stamps = pd.DatetimeIndex(pd.to_datetime(times))
+    except ValueError as error:
+        raise InputError(f"the column of dates cannot be read: {error}.\nWrite 2014-05-01 01:00.") from None
+    months = np.asarray(stamps.year * 12 + stamps.month)
+    steps = np.diff(stamps.to_numpy())
+    kinds, counts = np.unique(steps, return_counts=True)
+    usual = kinds[counts.argmax()] if len(kinds) else steps
+    # A new stretch begins with every month of every year, and after rows that are absent inside a month.
+    breaks = np.flatnonzero((np.diff(months) != 0) | (steps != usual))
+    edges = np.concatenate([[0], breaks + 1, [len(months)]])
+    parts: dict[str, list[splits.Starts]] = {"train": [], "valid": [], "test": []}
+    for begin, end in pairwise(edges):
+        month = int(stamps[begin].month)
+        part = "test" if month in test else "valid" if month in valid else "train"
+        parts[part].append(np.arange(begin, end - window + 1))
+    return _not_empty(
+        Split(**{part: np.concatenate([*runs, []]).astype(np.int64) for part, runs in parts.items()})
+    )
+
+
+def _not_empty(split: Split) -> Split:
+    for part in ("train", "valid", "test"):
+        if len(getattr(split, part)) == 0:
+            raise InputError(
+                f"the {part} part has no window.\nUse a shorter window, or give it a larger share."
+            )
+    return split

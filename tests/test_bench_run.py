@@ -1,0 +1,367 @@
+"""Runs: the same masks for every model, resumed after kill -9 to the same figures, skipped when done."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from t1.bench import evaluate as evaluating
+from t1.bench.estimate import estimate
+from t1.bench.run import Limits, execute, is_done
+from t1.bench.scenarios import CHUNK, Scenario, hidden_chunks, scenarios, training_hide
+from t1.bench.store import Store
+from t1.bench.study import plan
+from t1.cli import main
+from t1.data.catalog import load, spec
+from t1.errors import InputError
+from t1.models.classic import linear
+
+SPEC = """
+name = "Waves"
+reader = "csv"
+path = "waves.csv"
+n_vars = 3
+window = 24
+split = { kind = "window_share", train = 0.7, valid = 0.1 }
+scenarios = ["point", "block"]
+"""
+SMALL = {"n_channels": 8, "residual_scale": 0.1}
+ONE = Limits(max_epochs=1)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def waves(tmp_path):
+    """A dataset of the user's own: a TOML beside its CSV."""
+    rng = np.random.default_rng(0)
+    series = np.sin(np.arange(400)[:, None] / [3, 5, 7]) + 0.1 * rng.normal(size=(400, 3))
+    lines = [f"{i},{a:.5f},{b:.5f},{c:.5f}" for i, (a, b, c) in enumerate(series)]
+    (tmp_path / "waves.csv").write_text("date,a,b,c\n" + "\n".join(lines) + "\n")
+    path = tmp_path / "waves.toml"
+    path.write_text(SPEC)
+    return str(path)
+
+
+def small_run(waves, **options):
+    return plan("point", data=[waves], settings=SMALL, **options)[0]
+
+
+def figures(store):
+    return {(r.id, r.scenario): (r.mse, r.mae, r.cells, r.epochs, r.best_epoch) for r in store.latest()}
+
+
+def test_a_run_gives_one_row_per_scenario_and_is_skipped_when_done(waves, tmp_path):
+    store, run = Store(tmp_path / "store"), small_run(waves)
+    assert not is_done(run, store, ONE)
+    assert execute(run, store, ONE) == "done"
+    rows = store.rows()
+    assert [r.scenario for r in rows] == ["point 0.1", "point 0.3", "point 0.5", "point 0.7", "block"]
+    assert all(r.stopped == "epochs" and r.epochs == 1 and not r.full for r in rows)
+    assert all(r.cells > 0 and 0 < r.mse < 10 and r.peak_memory_mb > 50 for r in rows)
+    assert execute(run, store, ONE) == "was done"
+    assert store.rows() == rows
+    assert not is_done(run, store, Limits(max_epochs=2)), "more was asked for"
+    assert execute(run, store, Limits(max_epochs=2)) == "done"
+    assert {r.epochs for r in store.latest()} == {2}
+    assert len(store.rows()) == 2 * len(rows), "what was measured before stays"
+
+
+def test_epochs_taken_up_later_equal_epochs_at_once(waves, tmp_path):
+    run = small_run(waves)
+    stages, at_once = Store(tmp_path / "stages"), Store(tmp_path / "once")
+    for epochs in (1, 2):
+        execute(run, stages, Limits(max_epochs=epochs))
+    execute(run, at_once, Limits(max_epochs=2))
+    assert figures(stages) == figures(at_once)
+
+
+def test_a_budgeted_run_goes_on_where_it_stopped(waves, tmp_path):
+    store, run = Store(tmp_path / "store"), small_run(waves)
+    execute(run, store, Limits(seconds=0.5))
+    first = store.latest()[0]
+    assert first.stopped == "seconds"
+    assert first.schedule == "cosine"
+    assert first.budget_seconds == 0.5
+    assert is_done(run, store, Limits(seconds=0.5))
+    assert not is_done(run, store, Limits()), "a budget is not the full protocol"
+    epochs = first.epochs + 1
+    execute(run, store, Limits(max_epochs=epochs))
+    later = store.latest()[0]
+    assert later.steps > first.steps
+    assert (later.epochs, later.schedule, later.stopped) == (epochs, "constant", "epochs")
+
+
+COMMAND = [sys.executable, "-m", "t1.cli", "bench", "run", "point", "--set", "n_channels=8"]
+COMMAND += ["--set", "residual_scale=0.1", "--device", "cpu"]
+
+
+def bench(waves, store, *more):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [*COMMAND, "--data", waves, "--store", str(store), *more],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(condition, process, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_killed_run_resumes_to_the_same_figures(waves, tmp_path):
+    run = small_run(waves)
+    killed, whole = Store(tmp_path / "killed"), Store(tmp_path / "whole")
+    process = bench(waves, killed.folder, "--epochs", "12")
+    wait_for((killed.checkpoint(run) / "training" / "config.json").exists, process)
+    time.sleep(0.4)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not killed.rows(), "it was to be killed in the middle: give it more epochs"
+    assert not killed.claimed(run.id), "a killed process holds nothing"
+    for store in (killed, whole):
+        assert execute(run, store, Limits(max_epochs=12)) == "done"
+    assert figures(killed) == figures(whole)
+
+
+def test_two_processes_share_the_runs_out(waves, tmp_path):
+    store = Store(tmp_path / "store")
+    processes = [bench(waves, store.folder, "--epochs", "2", "--seeds", "102,202") for _ in range(2)]
+    texts = [process.communicate(timeout=120) for process in processes]
+    assert all(process.returncode == 0 for process in processes), texts
+    keys = [r.key for r in store.rows()]
+    assert len(keys) == len(set(keys)) == 2 * 5
+
+
+def test_jobs_run_in_processes_with_their_share_of_threads(waves, tmp_path):
+    store = Store(tmp_path / "store")
+    process = bench(waves, store.folder, "--epochs", "1", "--seeds", "102,202", "--jobs", "2")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert out.count(": done") == 2
+    assert {r.seed for r in store.rows()} == {102, 202}
+    assert {r.threads for r in store.rows()} == {max(1, (os.cpu_count() or 1) // 2)}
+
+
+def test_an_interrupted_run_is_kept_and_taken_up(waves, tmp_path):
+    store, run = Store(tmp_path / "store"), small_run(waves)
+    process = bench(waves, store.folder)
+    wait_for((store.checkpoint(run) / "training" / "config.json").exists, process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    ((run_id, title, hours),) = store.unfinished()
+    assert (run_id, title) == (run.id, str(run))
+    assert 0 <= hours < 1
+    assert "stopped" in out
+    assert "keeping each run for the next time" in err
+    assert store.rows() == []
+    assert execute(run, store, ONE) == "done"
+    assert store.unfinished() == []
+
+
+def test_a_run_that_another_process_is_at_is_left_to_it(waves, tmp_path):
+    store, run = Store(tmp_path / "store"), small_run(waves)
+    with Store(tmp_path / "store").claim(run):
+        assert execute(run, store, ONE) == "busy elsewhere"
+    assert store.rows() == []
+
+
+# ------------------------------------------------------------ masks and scores
+
+
+def test_masks_depend_on_the_seed_and_the_scenario_alone(waves):
+    dataset = load(waves)
+
+    def masks(scenario, seed):
+        return np.concatenate([hidden for _, _, hidden in hidden_chunks(dataset, scenario, seed)])
+
+    point, again = Scenario("point", 0.3), Scenario("point", 0.3)
+    assert (masks(point, 102) == masks(again, 102)).all()
+    assert (masks(point, 102) != masks(point, 202)).any()
+    assert (masks(point, 102) != masks(Scenario("natural", 0.3), 102)).any()
+    assert 0.25 < masks(point, 102).mean() < 0.35
+    numbers = [s.number for s in scenarios(spec(waves), dataset)]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_no_batch_size_changes_the_score(waves):
+    dataset = load(waves)
+    torch.manual_seed(0)
+    from t1.models.catalog import build
+
+    model = build("t1", n_vars=3, window=24, **SMALL)
+    cpu = torch.device("cpu")
+    scores = [
+        evaluating.evaluate(
+            evaluating.network_fill(model, cpu, 102, batch_size=size), dataset, Scenario("block"), 102
+        )
+        for size in (5, 64)
+    ]
+    assert scores[0].count == scores[1].count
+    assert scores[0].mse == pytest.approx(scores[1].mse, rel=1e-5)
+
+
+def test_the_score_is_over_hidden_cells_and_the_model_sees_none_of_them(waves):
+    dataset = load(waves)
+
+    def fill(values, observed):
+        assert (values[~observed] == 0).all()
+        return np.stack([linear(np.where(o, v, np.nan)) for v, o in zip(values, observed, strict=True)])
+
+    errors = evaluating.evaluate(fill, dataset, Scenario("point", 0.1), 102)
+    values, observed = dataset.test.batch(slice(None))
+    hidden = np.concatenate([h for _, _, h in hidden_chunks(dataset, Scenario("point", 0.1), 102)])
+    filled = fill(np.where(hidden, 0, values), observed & ~hidden)
+    assert errors.count == hidden.sum()
+    assert errors.mse == pytest.approx(np.square(filled - values)[hidden].mean())
+    assert errors.mae == pytest.approx(np.abs(filled - values)[hidden].mean())
+
+
+def test_evaluation_streams(waves):
+    sizes = [len(values) for values, _, _ in hidden_chunks(load(waves), Scenario("block"), 102)]
+    assert max(sizes) <= CHUNK
+    assert sum(sizes) == len(load(waves).test)
+
+
+def test_aqi36_is_scored_on_its_own_entries(data_dir, monkeypatch):
+    monkeypatch.setenv("T1_DATA_DIR", str(data_dir))
+    dataset = load("AQI36")
+    (scenario,) = scenarios(spec("AQI36"), dataset)
+    assert scenario.name == "natural"
+    total = sum(int(hidden.sum()) for _, _, hidden in hidden_chunks(dataset, scenario, 102))
+    rows = np.zeros(len(dataset.test.rows), dtype=np.int64)
+    for start in dataset.test.starts:
+        rows[start : start + dataset.test.window] += 1
+    assert total == int((dataset.test_hidden * rows[:, None]).sum()) > 0
+
+
+def test_physionet_is_scored_on_points_of_what_was_measured(data_dir, monkeypatch):
+    monkeypatch.setenv("T1_DATA_DIR", str(data_dir))
+    dataset = load("PhysioNet2012")
+    names = [s.name for s in scenarios(spec("PhysioNet2012"), dataset)]
+    assert names == ["natural 0.1", "natural 0.3", "natural 0.5", "natural 0.7"]
+    for _values, observed, hidden in hidden_chunks(dataset, Scenario("natural", 0.5), 102):
+        assert not (hidden & ~observed).any()
+        assert 0.4 < hidden.sum() / observed.sum() < 0.6
+
+
+def test_training_masks():
+    observed = np.ones((64, 48, 6), dtype=bool)
+    observed[:, :, 5] = False
+    rng = np.random.default_rng(0)
+    hidden = training_hide({"kind": "point", "rate": 0.2}, observed[0])(None, observed, rng)
+    assert hidden[..., :5].mean() == pytest.approx(0.2, abs=0.02)
+    assert not hidden[..., 5].any()
+
+    donor = np.ones((200, 6), dtype=bool)
+    donor[50:150, 0] = False
+    mixed = training_hide({"kind": "own+point", "rates": [0.2, 0.5, 0.8]}, donor)
+    shares = [mixed(None, observed, np.random.default_rng(i))[..., 1:5].mean() for i in range(20)]
+    assert {round(share, 1) for share in shares} == {0.2, 0.5, 0.8}, "one ratio per batch"
+    first = mixed(None, observed, np.random.default_rng(0))[..., 0].mean()
+    assert first > shares[0] + 0.1, "the donor's gaps come on top"
+    with pytest.raises(InputError, match="unknown training mask 'pont'"):
+        training_hide({"kind": "pont"}, donor)
+
+
+# ------------------------------------------------------------ the command line
+
+
+def test_a_study_takes_the_paper_settings():
+    runs = plan("point", data=["ETTh1", "Weather"], seeds=[102, 202])
+    assert [(r.dataset, r.seed) for r in runs] == [
+        ("ETTh1", 102),
+        ("ETTh1", 202),
+        ("Weather", 102),
+        ("Weather", 202),
+    ]
+    assert runs[0].learning_rate == 1e-3
+    assert runs[2].learning_rate == 1e-4
+    natural = {run.dataset: run for run in plan("natural")}
+    assert natural["PhysioNet2012"].mask == {"kind": "point", "rate": 0.2}
+    assert natural["AQI36"].batch_size == 32
+    assert len(natural) == 2
+    assert len(plan("point")) == len(plan("block")) == 9
+    assert Limits().config(runs[0]).max_epochs == 300
+    assert Limits().config(runs[0]).patience == 30
+    assert Limits().config(runs[0]).schedule == "constant"
+
+
+def test_point_and_block_are_scored_from_one_training():
+    assert plan("point", data=["ETTh1"])[0].id == plan("block", data=["ETTh1"])[0].id
+
+
+def test_dry_run_trains_nothing(waves, tmp_path, capsys):
+    store = tmp_path / "store"
+    command = ["bench", "run", "point", "--data", waves, "--set", "n_channels=8", "--store", str(store)]
+    assert main([*command, "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "at most" in out
+    assert "of scoring" in out
+    assert not store.exists()
+
+
+def test_an_estimate_follows_the_budget(waves):
+    run = small_run(waves)
+    full, short = estimate(run, Limits()), estimate(run, Limits(seconds=0.01))
+    assert short.training == 0.01
+    assert full.training > full.epoch > full.step > 0
+    assert full.scoring > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "ETTh3"], "ETTh"),
+        (["--models", "t2"], "Did you mean 't1'?"),
+        (["--data", "AQI36"], "t1 bench run natural --data AQI36"),
+        (["--set", "n_chanels=8"], "has no setting 'n_chanels'"),
+        (["--set", "nothing"], "is not KEY=VALUE"),
+        (["--budget", "soon"], "no length of time"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_code_2(arguments, message, tmp_path, capsys, waves):
+    data = [] if "--data" in arguments else ["--data", waves]
+    command = ["bench", "run", "point", "--store", str(tmp_path / "store"), *data, *arguments]
+    assert main(command) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "store" / "rows.jsonl").exists()
+
+
+def test_a_missing_file_names_its_path_and_the_cure(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("T1_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert main(["bench", "run", "point", "--data", "ETTh1", "--store", str(tmp_path / "store")]) == 2
+    message = capsys.readouterr().err
+    assert str(tmp_path / "ETT-small" / "ETTh1.csv") in message
+    assert "t1 data fetch ETTh1" in message
+
+
+def test_the_table_and_the_status_come_from_the_rows(waves, tmp_path, capsys):
+    store = Store(tmp_path / "store")
+    execute(small_run(waves), store, ONE)
+    execute(replace(small_run(waves), seed=202), store, ONE)
+    capsys.readouterr()
+    assert main(["bench", "status", "--store", str(store.folder)]) == 0
+    assert small_run(waves).id in capsys.readouterr().out
+    assert main(["bench", "table", "point", "--store", str(store.folder)]) == 0
+    assert "ETTh1" in capsys.readouterr().out

@@ -1,0 +1,118 @@
+"""The store: rows are never lost or doubled, whoever writes, and whatever is pulled out of the wall."""
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict, replace
+
+import pytest
+
+from bench_rows import row
+from t1.bench.store import Store
+from t1.bench.study import Run
+from t1.errors import InputError
+
+RUN = Run(dataset="ETTh1", mask={"kind": "point", "rate": 0.4}, batch_size=16, learning_rate=1e-3)
+
+
+def test_rows_come_back_as_they_were_written(tmp_path):
+    store = Store(tmp_path / "new" / "folder")
+    assert store.rows() == []
+    rows = [row(scenario="point 0.1"), row(scenario="block", best_valid=None)]
+    store.append(rows)
+    assert store.rows() == rows
+
+
+def test_the_same_row_is_written_once(tmp_path):
+    store = Store(tmp_path)
+    store.append([row()])
+    store.append([row(), row(scenario="block")])
+    assert [r.scenario for r in store.rows()] == ["point 0.1", "block"]
+
+
+def test_the_latest_row_is_the_one_trained_longest(tmp_path):
+    store = Store(tmp_path)
+    store.append([row(steps=20, mse=0.2)])
+    store.append([row(steps=10, mse=0.3)])
+    assert [r.mse for r in store.latest()] == [0.2]
+    assert len(store.rows()) == 2
+
+
+@pytest.mark.parametrize("cut", [1, 30, 200])
+def test_a_broken_last_line_is_left_out_and_repaired(tmp_path, cut):
+    store = Store(tmp_path)
+    store.append([row(), row(scenario="block")])
+    whole = store.path.read_bytes()
+    store.path.write_bytes(whole[:-cut])
+    assert store.rows() == [row()]
+    assert store.path.read_bytes() == whole[:-cut], "reading changes nothing"
+    store.append([row(scenario="block")])
+    assert store.path.read_bytes() == whole
+
+
+def test_a_broken_line_in_the_middle_is_no_power_cut(tmp_path):
+    store = Store(tmp_path)
+    store.append([row(), row(scenario="block")])
+    first, second = store.path.read_text().splitlines(keepends=True)
+    store.path.write_text(first[: len(first) // 2] + "\n" + second)
+    with pytest.raises(InputError, match="line 1 of"):
+        store.rows()
+    with pytest.raises(InputError, match="line 1 of"):
+        store.append([row()])
+
+
+def test_a_row_of_another_version_is_refused_not_cut_off(tmp_path):
+    store = Store(tmp_path)
+    text = json.dumps({**asdict(row()), "colour": "red"}) + "\n"
+    store.path.write_text(text)
+    with pytest.raises(InputError, match="of this version"):
+        store.append([row()])
+    assert store.path.read_text() == text
+
+
+WRITER = """
+import sys
+sys.path.insert(0, {tests!r})
+from bench_rows import row
+from t1.bench.store import Store
+store = Store({folder!r})
+for i in range(60):
+    store.append([row(id="shared", steps=i), row(id=sys.argv[1], steps=i)])
+"""
+
+
+def test_two_processes_lose_and_double_nothing(tmp_path):
+    code = WRITER.format(tests=str(__file__.rpartition("/")[0]), folder=str(tmp_path))
+    writers = [subprocess.Popen([sys.executable, "-c", code, name]) for name in ("one", "two")]
+    assert [w.wait() for w in writers] == [0, 0]
+    keys = [r.key for r in Store(tmp_path).rows()]
+    assert len(keys) == len(set(keys)) == 180
+
+
+def test_a_claim_keeps_others_off_and_ends_with_its_holder(tmp_path):
+    one, other = Store(tmp_path), Store(tmp_path)
+    with one.claim(RUN) as ours:
+        assert ours
+        with other.claim(RUN) as also_ours:
+            assert not also_ours
+        assert other.claimed(RUN.id)
+        with other.claim(replace(RUN, seed=202)) as free:
+            assert free
+    assert not other.claimed(RUN.id)
+    assert not other.claimed("never-heard-of")
+
+
+def test_ids_follow_the_fields():
+    assert RUN.id == replace(RUN).id
+    changes = [
+        {"dataset": "ETTh2"},
+        {"model": "linear"},
+        {"settings": {"n_channels": 64}},
+        {"mask": {"kind": "point", "rate": 0.2}},
+        {"seed": 202},
+        {"split": "disjoint"},
+        {"batch_size": 32},
+        {"learning_rate": 1e-4},
+    ]
+    ids = {replace(RUN, **change).id for change in changes}
+    assert len(ids | {RUN.id}) == len(changes) + 1

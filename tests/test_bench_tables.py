@@ -1,0 +1,538 @@
+"""Result tables: our rows beside the paper's figures, as exact text in every format."""
+
+import csv
+import io
+import re
+import subprocess
+import sys
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from bench_rows import row as any_row
+from t1.bench.grid import Cell, Grid, Head
+from t1.bench.lineup import line_up
+from t1.bench.notes import duration
+from t1.bench.paper import DATASETS, MODELS, TABLES, TITLES, Figure, published, published_scenarios
+from t1.bench.render import render, results_page
+from t1.bench.tables import status, table
+from t1.data.catalog import names, spec
+from t1.errors import InputError
+
+RATES = ("0.1", "0.3", "0.5", "0.7")
+OWN = Path(__file__).parents[1] / "src" / "t1" / "bench" / "paper"
+STANDARD = spec("ETTh1").training
+FULL = {"stopped": "patience", "epochs": 212, "best_epoch": 182, "schedule": "constant"}
+FULL |= {"budget_seconds": None}
+
+
+def row(**changes):
+    """A row of T1 on ETTh1 that a budget of half an hour ended."""
+    dataset = changes.get("dataset", "ETTh1")
+    training = spec(dataset).training if dataset in names() else STANDARD
+    usual = {
+        "id": "-".join(str(changes.get(key)) for key in ("dataset", "model", "seed", "settings", "split")),
+        "dataset": dataset,
+        "mask": dict(training.mask),
+        "batch_size": training.batch_size,
+        "learning_rate": training.learning_rate,
+        "scenario": "block",
+        "mse": 0.0309,
+        "mae": 0.107,
+        "epochs": 14,
+        "best_epoch": 13,
+        "steps": 700,
+        "best_valid": 0.04567,
+        "stopped": "seconds",
+        "budget_seconds": 1800.0,
+        "schedule": "cosine",
+        "train_seconds": 1795.0,
+        "finished": "2026-01-02T03:04:05+00:00",
+    }
+    return any_row(**(usual | changes))
+
+
+def points(errors, **changes):
+    """Rows of the first ratios, one for each error."""
+    pairs = zip(RATES, errors, strict=False)
+    return [row(scenario=f"point {rate}", mse=error, mae=2 * error, **changes) for rate, error in pairs]
+
+
+def texts(grid):
+    return [[cell.text for cell in line] for line in grid.lines]
+
+
+def bold(grid):
+    return [[cell.text for cell in line if cell.bold] for line in grid.lines]
+
+
+# the paper
+
+
+def test_every_published_figure_is_found():
+    point, block, natural = (published(study) for study in ("point", "block", "natural"))
+    nine = list(DATASETS)[:9]
+    twelve = list(TITLES)[:12]
+    assert {(d, f"point {r}", m) for d in nine for r in RATES for m in twelve} <= set(point)
+    assert Counter(m for _, _, m in point) == {**dict.fromkeys(twelve, 36), "sssd": 28}
+    assert set(block) == {(d, "block", m) for d in nine for m in twelve[:11]}
+    scenarios = [*(("PhysioNet2012", f"natural {r}") for r in RATES), ("AQI36", "natural")]
+    assert set(natural) == {(*where, m) for where in scenarios for m in twelve[:9]}
+    assert point["ETTh1", "point 0.7", "t1"] == Figure(0.093, 0.193, 0.002, 0.002)
+    assert point["ETTh1", "point 0.1", "sssd"] == Figure(0.028, 0.115)
+    assert block["ETTh1", "block", "csdi"] == Figure(0.037, 0.127)
+    assert published_scenarios("natural")["AQI36"] == ["natural"]
+
+
+def test_no_figure_is_lost_and_a_model_in_two_tables_has_the_same_in_both():
+    for study, files in TABLES.items():
+        found = published(study)
+        read = set()
+        for name in files:
+            for line in csv.DictReader((OWN / name).read_text().splitlines()):
+                ratio = line.get("missing_ratio") or line.get("additional_ratio")
+                key = DATASETS[line["dataset"]], f"{study} {ratio}" if ratio else study, MODELS[line["model"]]
+                assert (found[key].mse, found[key].mae) == (float(line["mse"]), float(line["mae"]))
+                read.add(key)
+        assert read == set(found)
+
+
+def test_the_figures_are_the_published_ones(data_dir):
+    source = data_dir.parent / "paper"
+    if not source.is_dir():
+        pytest.skip(f"{source} not found: the paper's tables lie beside T1_DATA_DIR")
+    for name in sorted(p.name for p in OWN.iterdir()):
+        assert (OWN / name).read_text() == (source / name).read_text(), name
+
+
+def test_the_paper_and_the_catalogue_speak_of_the_same():
+    assert set(DATASETS.values()) == set(names())
+    assert len(MODELS) == len(TITLES)
+    for study in TABLES:
+        assert {d for d, _, _ in published(study)} == {n for n in names() if study in spec(n).scenarios}
+
+
+def test_what_is_handed_out_can_be_changed_without_harm():
+    published("block").clear()
+    assert published("block")
+
+
+# layout
+
+
+def test_one_model_as_markdown():
+    rows = [
+        row(dataset="Illness", mse=0.0359, train_seconds=2460.0, **FULL),
+        row(mse=0.0309, mae=0.1001),
+    ]
+    assert (
+        render(table("block", rows, data=["ETTh1", "ETTh2", "Illness"]), "md")
+        == """\
+## Block missing: T1
+
+| dataset | missing |    MSE | paper |   diff |    MAE | paper |    diff | how far   |
+| ------- | ------- | -----: | ----: | -----: | -----: | ----: | ------: | --------- |
+| ETTh1   | block   | 0.031† | 0.030 | +3.0 % | 0.100† | 0.107 |  −6.4 % | 14 epochs |
+| ETTh2   | block   |      – | 0.027 |      – |      – | 0.092 |       – | –         |
+| Illness | block   |  0.036 | 0.037 | −3.0 % |  0.107 | 0.089 | +20.2 % | full      |
+
+- † ETTh1, T1, seed 102: 14 epochs (best 13) in 30 min of training on 2 threads, cosine learning rate, \
+stopped by its budget of 30 min.
+- Illness, T1, seed 102: full protocol, 212 epochs, best 182, stopped by patience, 41 min.
+- † Ended before the full protocol, which is 300 epochs, or 30 without a better validation loss."""
+    )
+
+
+def test_all_datasets_appear_in_the_papers_order():
+    grid = table("block", [])
+    assert [line[0] for line in texts(grid)] == list(DATASETS)[:9]
+    assert grid.notes == ()
+    assert texts(grid)[0] == ["ETTh1", "block", "–", "0.030", "–", "–", "0.107", "–", "–"]
+    assert len(table("point", []).lines) == 9 * 5
+    assert [line[1] for line in texts(table("natural", []))] == [*RATES, "average", "natural"]
+
+
+def test_several_models_as_markdown():
+    rows = [row(), row(model="saits", mse=0.0284, **FULL), row(model="mean", mse=1.02, steps=0, parameters=0)]
+    assert (
+        render(table("block", rows, data=["etth1", "ETTh2"]), "md")
+        == """\
+## Block missing: MSE
+
+| dataset | missing | T1 MSE |  T1 paper | T1 diff | SAITS MSE | SAITS paper | SAITS diff | Mean MSE |
+| ------- | ------- | -----: | --------: | ------: | --------: | ----------: | ---------: | -------: |
+| ETTh1   | block   | 0.031† |     0.030 |  +3.0 % | **0.028** |   **0.028** |     +1.4 % |    1.020 |
+| ETTh2   | block   |      – | **0.027** |       – |         – |       0.145 |          – |        – |
+
+- Bold: the lowest of our runs on a line, and the lowest of the published figures shown.
+- † ETTh1, T1, seed 102: 14 epochs (best 13) in 30 min of training on 2 threads, cosine learning rate, \
+stopped by its budget of 30 min.
+- ETTh1, SAITS, seed 102: full protocol, 212 epochs, best 182, stopped by patience, 30 min.
+- ETTh1, Mean, seed 102: nothing to train.
+- † Ended before the full protocol, which is 300 epochs, or 30 without a better validation loss."""
+    )
+
+
+def test_the_metric_can_be_chosen():
+    def heads(**choice):
+        return [h.alone for h in table("block", [row()], **choice).heads[2:]]
+
+    assert heads(metric="mae") == ["MAE", "paper", "diff", "how far"]
+    assert heads(models=["t1", "knn"]) == ["T1 MSE", "T1 paper", "T1 diff", "kNN MSE"]
+    both = ["T1 MSE", "T1 paper", "T1 diff", "T1 MAE", "T1 paper", "T1 diff", "kNN MSE", "kNN MAE"]
+    assert heads(models=["knn", "t1"], metric="both") == both
+
+
+def test_models_are_those_that_ran_and_t1():
+    groups = [h.group for h in table("block", [row(model="dlinear")]).heads]
+    assert list(dict.fromkeys(groups)) == ["", "T1", "DLinear"]
+    assert table("block", [row(model="dlinear")], models=["dlinear"]).title == "Block missing: DLinear"
+
+
+def test_a_model_or_dataset_that_is_not_known_here_still_shows():
+    grid = table("point", [row(dataset="mine.toml", model="brand_new", scenario="point 0.2", mse=0.5)])
+    assert texts(grid)[-1][:2] == ["mine.toml", "0.2"]
+    assert grid.heads[-1].group.startswith("brand_new (mask kind=point, mask rate=0.4")
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"models": ["saitz"]}, "unknown model 'saitz'.\nDid you mean 'saits'"),
+        ({"data": ["ETTh3"]}, "'ETTh3' is no dataset of the study 'block'.\nDid you mean 'ETT"),
+        ({"data": ["AQI36"]}, "'AQI36' is no dataset of the study 'block'"),
+    ],
+)
+def test_a_wrong_name_says_what_is_right(choice, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        table("block", [row()], **choice)
+    with pytest.raises(InputError, match="unknown study 'blok'"):
+        table("blok", [])
+
+
+# figures
+
+
+def test_the_mean_over_seeds_has_a_deviation_and_so_has_the_paper_beside_it():
+    rows = [row(seed=s, mse=e, **FULL) for s, e in ((102, 0.030), (202, 0.032), (302, 0.037))]
+    grid = table("block", [*rows, row(dataset="ETTh2", mse=0.03)], data=["ETTh1", "ETTh2"])
+    first, second = texts(grid)
+    assert first[2:5] == ["0.033 ± 0.004", "0.030 ± 0.004", "+10.0 %"]
+    assert first[-1] == "3 seeds, full"
+    assert grid.lines[0][2].std == pytest.approx(0.0036056, abs=1e-7)  # n - 1
+    assert second[2:5] == ["0.030†", "0.027", "+11.1 %"]
+
+
+def test_a_published_figure_without_deviation_stays_plain():
+    rows = [row(model="csdi", seed=s) for s in (102, 202)]
+    assert texts(table("block", rows, models=["csdi"]))[0][2:4] == ["0.031 ± 0.000†", "0.037"]
+
+
+def test_some_seeds_of_the_full_protocol():
+    rows = [row(seed=102, **FULL), row(seed=202)]
+    assert texts(table("block", rows))[0][-1] == "2 seeds, 1 full"
+
+
+def test_the_average_needs_every_ratio():
+    rows = [*points((0.02, 0.03, 0.05, 0.10)), *points((0.02, 0.03, 0.05), dataset="ETTh2")]
+    grid = table("point", rows, data=["ETTh1", "ETTh2"])
+    whole, part = texts(grid)[4], texts(grid)[9]
+    assert whole[:5] == ["ETTh1", "average", "0.050†", f"{(0.024 + 0.033 + 0.048 + 0.093) / 4:.3f}", "+1.0 %"]
+    assert part[:5] == ["ETTh2", "average", "–", "0.036", "–"]
+    assert grid.blocks == {0, 5}
+    assert grid.notes[0].startswith("The paper's averages are those of its printed figures")
+
+
+def test_the_average_is_over_seeds_that_have_every_ratio():
+    seeds = [*points((0.02, 0.03, 0.05, 0.10)), *points((0.04, 0.05, 0.07, 0.12), seed=202)]
+    (*_, average) = table("point", [*seeds, *points((0.9,), seed=302)], data=["ETTh1"]).lines
+    assert average[2].text == "0.060 ± 0.014†"
+    assert average[2].number == pytest.approx(0.06)
+    assert average[3].std is None  # the paper does not say how its averages vary
+
+
+def test_ties_as_printed_are_all_bold_and_a_single_run_is_not():
+    rows = [row(mse=0.0301), row(model="saits", mse=0.0304), row(model="dlinear", mse=0.2)]
+    rows += [row(dataset="ETTh2", model="saits", mse=0.5)]
+    grid = table("block", rows, data=["ETTh1", "ETTh2"])
+    assert bold(grid) == [["0.030†", "0.030†", "0.028"], ["0.027"]]
+    assert bold(table("block", rows, models=["t1"])) == [[]] * 9
+
+
+def test_no_difference_has_no_sign():
+    assert texts(table("block", [row(mse=0.03 - 1e-9)]))[0][4] == "0.0 %"
+
+
+# who is compared with whom
+
+
+def test_settings_splits_and_masks_are_never_mixed():
+    rows = [
+        row(mse=0.031),
+        row(settings={"n_channels": 64}, mse=0.02),
+        row(settings={"anchor": "linear", "n_channels": 64}, mse=0.04),
+        row(split="disjoint", mse=0.01),
+        row(mask={"kind": "point", "rate": 0.2}, mse=0.05),
+        row(learning_rate=1e-4, mse=0.06),
+    ]
+    grid = table("block", rows, data=["ETTh1"])
+    assert list(dict.fromkeys(h.group for h in grid.heads[2:])) == [
+        "T1",
+        "T1 (anchor=linear, n_channels=64)",
+        "T1 (disjoint split)",
+        "T1 (learning_rate=0.0001)",
+        "T1 (mask rate=0.2)",
+        "T1 (n_channels=64)",
+    ]
+    line = ["ETTh1", "block", "0.031†", "0.030", "+3.3 %", "0.040†", "0.010†", "0.060†", "0.050†", "0.020†"]
+    assert texts(grid) == [line]
+    assert bold(grid) == [["0.020†"]]  # 0.010 is lower, on another test part
+    assert grid.notes[0].endswith("Runs on different splits are not compared.")
+
+
+def test_every_datasets_own_protocol_is_the_plain_model():
+    rows = [row(dataset=name) for name in names()]
+    assert [entry.label for entry in line_up(rows)] == ["T1"]
+
+
+def test_different_cells_are_told():
+    rows = [row(), row(model="saits", cells=999), row(split="disjoint", cells=5), row(seed=202, cells=7)]
+    told = "ETTh1, block, seed 102: scored on different cells (T1: 1,000; SAITS: 999), "
+    notes = [note for note in table("block", rows).notes if "different cells" in note]
+    assert notes == [told + "so the figures cannot be compared."]
+
+
+def test_a_run_that_went_on_is_told_for_each_state():
+    early, *later = points((0.02, 0.03, 0.05, 0.10))
+    rows = [early, *(any_row(**{**vars(r), "steps": 900, "epochs": 18}) for r in later)]
+    notes = table("point", rows, data=["ETTh1"]).notes
+    assert notes[1].startswith("† ETTh1, T1, seed 102 (0.1): 14 epochs")
+    assert notes[2].startswith("† ETTh1, T1, seed 102 (0.3, 0.5, 0.7): 18 epochs")
+
+
+def test_a_limit_of_epochs_is_no_full_protocol():
+    one = row(stopped="epochs", epochs=1, schedule="constant", budget_seconds=None)
+    note, *_ = table("block", [one]).notes
+    assert note.startswith("† ETTh1, T1, seed 102: 1 epoch (best 13) in 30 min")
+    assert note.endswith("on 2 threads, stopped by its limit of 1 epoch.")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min"), (3570, "1 h 00 min"), (7500, "2 h 05 min")],
+)
+def test_durations(seconds, text):
+    assert duration(seconds) == text
+
+
+# formats
+
+GRID = Grid(
+    title="A_b & <c>",
+    heads=(Head("x", words=True), Head("MSE", "T|1", "T|1 MSE"), Head("paper", "T|1", "T|1 MSE paper")),
+    lines=(
+        (Cell("[a]"), Cell("0.024 ± 0.001†", 0.0241234, 0.001, "14 epochs", bold=True), Cell("–")),
+        (Cell('*b, "c"'), Cell("−3.1 %", -3.1), Cell("50%_#{}\\^~$", 0.5)),
+    ),
+    blocks=frozenset({0, 1}),
+    notes=("† see <x>",),
+)
+
+
+def test_markdown_is_escaped():
+    assert (
+        render(GRID, "md")
+        == r"""## A\_b \& \<c>
+
+| x        |           T\|1 MSE |      T\|1 paper |
+| -------- | -----------------: | --------------: |
+| \[a\]    | **0.024 ± 0.001†** |               – |
+| \*b, "c" |             −3.1 % | 50%\_#{}\\^\~\$ |
+
+- † see \<x>"""
+    )
+
+
+def test_csv_has_numbers_in_full_and_no_dashes():
+    assert (
+        render(GRID, "csv")
+        == '''\
+x,T|1 MSE,T|1 MSE std,T|1 MSE how far,T|1 MSE paper
+[a],0.0241234,0.001,14 epochs,
+"*b, ""c""",-3.1,,,0.5'''
+    )
+
+
+def test_csv_of_one_model_has_one_column_of_how_far():
+    lines = list(csv.reader(io.StringIO(render(table("block", [row()], data=["ETTh1"]), "csv"))))
+    assert lines[0] == [
+        *("dataset", "missing", "MSE", "MSE paper", "MSE diff", "MAE", "MAE paper", "MAE diff", "how far")
+    ]
+    assert lines[1][:4] == ["ETTh1", "block", "0.0309", "0.03"]
+    assert lines[1][-1] == "14 epochs"
+
+
+def test_latex_is_escaped():
+    assert (
+        render(GRID, "latex")
+        == r"""% in the preamble: \usepackage{booktabs}
+\begin{table}
+\centering
+\small
+\caption{A\_b \& \textless{}c\textgreater{}}
+\setlength{\tabcolsep}{4pt}
+\begin{tabular}{lrr}
+\toprule
+\multicolumn{1}{c}{} & \multicolumn{2}{c}{T\textbar{}1} \\
+\cmidrule(lr){2-3}
+x & MSE & paper \\
+\midrule
+{[}a] & \textbf{0.024 $\pm$ 0.001$^{\dagger}$} & -- \\
+\addlinespace
+{*}b, ''c'' & $-$3.1 \% & 50\%\_\#\{\}\textbackslash{}\textasciicircum{}\textasciitilde{}\$ \\
+\bottomrule
+\end{tabular}
+
+\medskip
+\begin{minipage}{\linewidth}\footnotesize\raggedright
+$^{\dagger}$ see \textless{}x\textgreater{}\par
+\end{minipage}
+\end{table}"""
+    )
+
+
+def test_latex_is_well_formed():
+    rows = [row(seed=s) for s in (102, 202)] + [row(model="saits"), row(settings={"n_channels": 64})]
+    text = render(table("block", rows), "latex")
+    bare = re.sub(r"\\[\\&%$#_{}]", "", text.replace(r" \\", ""))
+    assert bare.count("{") == bare.count("}")
+    assert bare.count("$") % 2 == 0
+    assert text.isascii()
+    opened = re.findall(r"\\begin\{(\w+)\}", text)
+    assert sorted(opened) == sorted(re.findall(r"\\end\{(\w+)\}", text))
+    columns = len(re.search(r"tabular\}\{(\w+)\}", text)[1])
+    body = text.split("\\midrule\n")[1].split("\\bottomrule")[0].splitlines()
+    assert {len(re.split(r"(?<!\\)&", line)) for line in body if line != r"\addlinespace"} == {columns}
+
+
+class Reader(HTMLParser):
+    """The cells of a table, and whether every tag is closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.lines, self.strong, self.notes = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag != "meta":
+            self.open.append(tag)
+        if tag == "tr":
+            self.lines.append([])
+        if tag in ("td", "th"):
+            self.lines[-1].append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if {"td", "th"} & set(self.open):
+            self.lines[-1][-1] += data
+        if "strong" in self.open:
+            self.strong.append(data)
+        if "li" in self.open:
+            self.notes.append(data)
+
+
+def test_html_is_a_page_with_the_same_cells():
+    page = render(GRID, "html")
+    reader = Reader()
+    reader.feed(page)
+    assert reader.open == []
+    assert reader.lines == [["", "T|1"], ["x", "MSE", "paper"], *texts(GRID)]
+    assert reader.strong == ["0.024 ± 0.001†"]
+    assert reader.notes == ["† see <x>"]
+    assert "<title>A_b &amp; &lt;c&gt;</title>" in page
+    assert 'name="viewport"' in page
+    assert "color-scheme: light dark" in page
+    assert "overflow-x: auto" in page
+    assert not re.search(r"https?:|src=|href=", page)  # needs nothing else
+
+
+def test_an_unknown_format_offers_the_nearest():
+    with pytest.raises(InputError, match=r"unknown format 'htm'\.\nDid you mean 'html'"):
+        render(GRID, "htm")
+
+
+def test_a_line_of_another_length_is_a_mistake():
+    with pytest.raises(ValueError, match="another length"):
+        Grid(title="x", heads=(Head("a"),), lines=((),))
+
+
+# status and page
+
+
+def test_status_has_a_line_per_run():
+    rows = [*points((0.02, 0.03)), row(), row(model="mean", steps=0, parameters=0, epochs=0, best_valid=None)]
+    rows = [any_row(**{**vars(r), "id": f"run-{r.model}"}) for r in rows]
+    rows += [row(id="run-ill", dataset="Illness", seed=202, **FULL)]
+    assert texts(status(rows, lambda run: run == "run-ill")) == [
+        [
+            *("run-t1", "ETTh1", "T1", "102", "block, point 0.1, point 0.3", "14", "0.0457"),
+            *("budget of 30 min", "30 min", "2026-01-02T03:04:05+00:00"),
+        ],
+        [
+            *("run-mean", "ETTh1", "Mean", "102", "block", "0", "–"),
+            *("nothing to train", "30 min", "2026-01-02T03:04:05+00:00"),
+        ],
+        [
+            *("run-ill", "Illness", "T1", "202", "block", "212", "0.0457"),
+            *("running now", "30 min", "2026-01-02T03:04:05+00:00"),
+        ],
+    ]
+    assert status([], lambda run: False).notes == ("Nothing has run yet.",)
+    assert render(status([], lambda run: False), "md").endswith("- Nothing has run yet.")
+
+
+def test_the_page_has_the_three_tables_and_the_commands_behind_them():
+    rows = [
+        *points((0.02, 0.03, 0.05, 0.10)),
+        row(),
+        *(row(dataset=d, seed=s, **FULL) for s in (102, 202) for d in ("Illness", "ETTh2")),
+        row(dataset="AQI36", scenario="natural", settings={"anchor": "a b"}, split="disjoint", **FULL),
+    ]
+    page = results_page(rows)
+    assert page.startswith("# Results\n\nOur runs beside")
+    assert (
+        "Seeds: 102, 202. Split: paper and disjoint. Versions: numpy 2.4.0, python 3.11.7, t1 0.1.0, torch 2.13.0."
+        in page
+    )
+    assert "for Weather, PEMS03, Exchange, Illness and Electricity: neighbouring" in page
+    commands = page.split("```\n")[1].splitlines()
+    assert commands == [
+        "t1 bench run point --data ETTh1 --models t1 --seeds 102 --budget 1800s",
+        "t1 bench run block --data ETTh2,Illness --models t1 --seeds 102,202",
+        "t1 bench run natural --data AQI36 --models t1 --seeds 102 --split disjoint --set 'anchor=a b'",
+    ]
+    assert re.findall("^## .*", page, flags=re.M) == [
+        "## How to reproduce",
+        "## Point missing: T1",
+        "## Block missing: T1",
+        "## Natural missing: MSE",
+        "## Natural missing: MAE",
+    ]
+    assert page.count("- Bold:") == 1
+    assert page.endswith(".\n")
+    assert results_page(rows[::-1]) == page
+
+
+def test_the_page_without_rows_is_the_papers():
+    page = results_page([])
+    assert "t1 bench run point --data ETTh1 --models t1 --seeds 102\n" in page
+    assert "†" not in page.split("## Point")[1]
+
+
+def test_tables_need_neither_torch_nor_pandas():
+    code = "import sys, t1.bench.render; print(*{'torch', 'pandas', 'sklearn'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert result.stdout.strip() == ""
