@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 
 from t1.bench.grid import DASH, MARK, Cell, Head
 from t1.bench.lineup import Entry
-from t1.bench.notes import how_far, whole
+from t1.bench.notes import how_far
 from t1.bench.paper import Figure, Key
 from t1.bench.store import Row
 
@@ -32,7 +32,7 @@ class Columns:
         self, metric: str, entry: Entry, rows: Iterable[Row], figures: dict[Key, Figure], single: bool
     ) -> None:
         self.metric, self.entry, self.single, self._figures = metric, entry, single, figures
-        self.has_paper = not entry.variant and any(model == entry.model for _, _, model in figures)
+        self.has_paper = entry.plain and any(model == entry.model for _, _, model in figures)
         self._rows = {(row.dataset, row.scenario, row.seed): row for row in rows}
         self._seeds = sorted({row.seed for row in rows})
 
@@ -70,7 +70,7 @@ class Columns:
         return Value(
             fmean(means),
             stdev(means) if len(means) > 1 else None,
-            mark=not all(whole(row) for rows in complete for row in rows),
+            mark=not all(row.full for rows in complete for row in rows),
             how_far=how_far([min(rows, key=lambda row: row.steps) for rows in complete]),
         )
 

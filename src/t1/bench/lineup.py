@@ -1,14 +1,19 @@
 """Who stands in a table: plain models, and beside them whatever ran with other settings, data or masks."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from t1.bench.paper import TITLES
+from t1.bench.standard import METHODS, Standard, standard
 from t1.bench.store import Row
 from t1.data.catalog import Spec, spec
 from t1.errors import InputError
+from t1.models.catalog import MODELS
+
+SMALL = "small"  # the declared, reduced configuration of a system; it stands beside the paper's figures
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,11 @@ class Entry:
         return f"{title} ({self.variant})" if self.variant else title
 
     @property
+    def plain(self) -> bool:
+        """Whether the paper's figures belong beside it."""
+        return self.variant in ("", SMALL)
+
+    @property
     def order(self) -> tuple[int, str, str]:
         """The paper's order of models, other models by name, the plain one before its variants."""
         known = list(TITLES)
@@ -34,39 +44,52 @@ class Entry:
 
 def line_up(rows: Iterable[Row]) -> dict[Entry, list[Row]]:
     """The rows of each entry, the entries in the order of the tables."""
-    specs: dict[str, Spec | None] = {}
     found: dict[Entry, list[Row]] = {}
     for row in rows:
-        if row.dataset not in specs:
-            specs[row.dataset] = _spec(row.dataset)
-        entry = Entry(row.model, ", ".join(_differences(row, specs[row.dataset])), row.split)
+        entry = Entry(row.model, ", ".join(_differences(row)), row.split)
         found.setdefault(entry, []).append(row)
     return {entry: found[entry] for entry in sorted(found, key=lambda entry: entry.order)}
 
 
+def changed_settings(row: Row) -> list[str]:
+    """Settings of the model, as key=value, that are not the protocol's for its dataset."""
+    usual = _standard(row)
+    settings = usual.settings if usual else {}
+    return [
+        f"{key}={_plain(row.settings.get(key))}"
+        for key in sorted({*settings, *row.settings} - {"size"})
+        if _plain(row.settings.get(key)) != _plain(settings.get(key))
+    ]
+
+
+def _standard(row: Row) -> Standard | None:
+    """What the protocol says; None for a spec file or a model that is not here: then everything is named."""
+    known = row.model in METHODS or row.model in MODELS
+    chosen = _spec(row.dataset) if known else None
+    return standard(chosen, row.model) if chosen else None
+
+
+@cache
 def _spec(dataset: str) -> Spec | None:
     try:
         return spec(dataset)
     except InputError:
-        return None  # a spec file that is not here: then every setting is named
+        return None
 
 
-def _differences(row: Row, chosen: Spec | None) -> list[str]:
-    usual: Mapping[str, Any] = {}
-    mask: Mapping[str, Any] = {}
-    if chosen is not None:
-        training = chosen.training
-        usual = {"batch_size": training.batch_size, "learning_rate": training.learning_rate}
-        mask = training.mask
-    named = [f"{key}={_plain(value)}" for key, value in sorted(row.settings.items())]
+def _differences(row: Row) -> list[str]:
+    usual = _standard(row)
+    mask = usual.mask if usual else {}
+    named = [SMALL] * (row.settings.get("size") == SMALL) + changed_settings(row)
     named += [f"{row.split} split"] * (row.split != "paper")
     for key in sorted({*mask, *row.mask}):
         ours = _plain(row.mask.get(key))
         if ours != _plain(mask.get(key)):
             named.append(f"mask {key}={ours}")
-    for key, value in {"batch_size": row.batch_size, "learning_rate": row.learning_rate}.items():
-        if value != usual.get(key):
-            named.append(f"{key}={_plain(value)}")
+    if usual is None or row.batch_size != usual.batch_size:
+        named.append(f"batch_size={row.batch_size}")
+    if usual is None or row.learning_rate != usual.learning_rate:
+        named.append(f"learning_rate={row.learning_rate}")
     return named
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from t1.bench.grid import MARK
-from t1.bench.lineup import Entry
+from t1.bench.lineup import SMALL, Entry
 from t1.bench.store import Row
 from t1.bench.study import MAX_EPOCHS, PATIENCE
+from t1.models.catalog import MODELS
 
 
 def duration(seconds: float) -> str:
@@ -28,17 +29,12 @@ def short_scenario(scenario: str) -> str:
 
 def untrained(row: Row) -> bool:
     """A method without anything to train, such as interpolation."""
-    return row.steps == 0 and row.parameters == 0
-
-
-def whole(row: Row) -> bool:
-    """Nothing of the protocol is left to do."""
-    return row.full or untrained(row)
+    return row.stopped == "nothing to train"
 
 
 def how_far(rows: Sequence[Row]) -> str:
     """A few words on the runs behind one figure, one row per seed."""
-    full = sum(map(whole, rows))
+    full = sum(row.full for row in rows)
     if len(rows) > 1:
         return f"{len(rows)} seeds, {'full' if full == len(rows) else f'{full} full'}"
     return "full" if full else count(rows[0].epochs, "epoch")
@@ -60,10 +56,13 @@ def run_notes(shown: Mapping[Entry, Sequence[Row]], datasets: Sequence[str]) -> 
     partial = False
     for dataset in datasets:
         for entry, rows in shown.items():
-            here = [row for row in rows if row.dataset == dataset]
+            here = [row for row in rows if row.dataset == dataset and not untrained(row)]
             for seed in sorted({row.seed for row in here}):
                 yield from _run(f"{dataset}, {entry.label}, seed {seed}", [r for r in here if r.seed == seed])
-            partial = partial or not all(map(whole, here))
+            partial = partial or not all(row.full for row in here)
+    methods = [entry.label for entry, rows in shown.items() if any(map(untrained, rows))]
+    if methods:
+        yield f"Nothing to train: {', '.join(methods)}."
     if partial:
         yield (
             f"{MARK} Ended before the full protocol, which is {MAX_EPOCHS} epochs, "
@@ -76,13 +75,14 @@ def _run(name: str, rows: Sequence[Row]) -> Iterator[str]:
     for steps in states:
         same = [row for row in rows if row.steps == steps]
         where = f" ({', '.join(sorted(short_scenario(row.scenario) for row in same))})" * (len(states) > 1)
-        yield f"{'' if whole(same[0]) else MARK + ' '}{name}{where}: {_story(same[0])}."
+        yield f"{'' if same[0].full else MARK + ' '}{name}{where}: {_story(same[0])}."
 
 
 def _story(row: Row) -> str:
-    if untrained(row):
-        return "nothing to train"
     schedule = [] if row.schedule == "constant" else [f"{row.schedule} learning rate"]
+    if row.settings.get("size") == SMALL:
+        reduced = ", ".join(f"{key}={value}" for key, value in MODELS[row.model].small.items())
+        schedule.append(f"reduced configuration: {reduced}; {row.parameters:,} parameters")
     if row.full:
         parts = ["full protocol", count(row.epochs, "epoch"), f"best {row.best_epoch}"]
         end = [f"stopped by {row.stopped}"] if row.stopped == "patience" else []

@@ -1,13 +1,12 @@
 """Tables as text: one in a format of choice, or all of them on the page of results."""
 
-import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from t1.bench.formats import FORMATS
 from t1.bench.grid import Grid
-from t1.bench.notes import whole
+from t1.bench.lineup import SMALL, changed_settings
 from t1.bench.paper import DATASETS, TABLES
 from t1.bench.store import Row
 from t1.bench.tables import table
@@ -92,10 +91,9 @@ def _commands(rows: Sequence[Row]) -> list[str]:
 
 def _options(row: Row) -> str:
     words = [f" --split {row.split}"] * (row.split != "paper")
-    for key, value in sorted(row.settings.items()):
-        text = value if isinstance(value, str) else json.dumps(value)
-        words.append(f" --set {shlex.quote(f'{key}={text}')}")
-    if not whole(row):
+    words += [" --size small"] * (row.settings.get("size") == SMALL)
+    words += [f" --set {shlex.quote(text)}" for text in changed_settings(row)]
+    if not row.full:
         by_time = row.stopped == "seconds" and row.budget_seconds is not None
         words.append(f" --budget {row.budget_seconds:g}s" if by_time else f" --epochs {row.epochs}")
     return "".join(words)

@@ -4,20 +4,24 @@ import datetime
 import platform
 import resource
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
 from t1.bench.evaluate import evaluate, network_fill
-from t1.bench.scenarios import scenarios, training_hide
+from t1.bench.methods import SERIES, method_fill, score_series, series_fill
+from t1.bench.scenarios import Scenario, scenarios, training_hide
+from t1.bench.standard import METHODS
 from t1.bench.store import Row, Store
 from t1.bench.study import MAX_EPOCHS, PATIENCE, Run
 from t1.data.catalog import Dataset, load, spec
 from t1.device import own_randomness, resolve_device
+from t1.metrics import ErrorSum
 from t1.models.base import Model
 from t1.models.catalog import build
 from t1.progress import OnProgress
@@ -26,6 +30,7 @@ from t1.schedule import TrainConfig
 from t1.train import fit
 
 Outcome = Literal["done", "was done", "stopped", "busy elsewhere"]
+Score = Callable[[Scenario], ErrorSum | None]  # None: told to stop
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,13 +86,20 @@ def execute(
         if is_done(run, store, limits):
             return "was done"
         _forget_peak_memory()
-        place = resolve_device(device)
         dataset = load(run.dataset, split=run.split)
-        model = _fresh_model(run, dataset, place)
-        result = _train(run, model, dataset, store, limits, place, on_progress, stop)
-        if result.reason == "stopped":
-            return "stopped"
-        rows = _score(run, model, dataset, result, limits, place, stop)
+        if run.model in METHODS:
+            facts, score = _apply(run, dataset, stop)
+        else:
+            place = resolve_device(device)
+            model = _fresh_model(run, dataset, place)
+            folder = store.checkpoint(run) / "training"
+            result = _train(run, model, dataset, folder, limits, place, on_progress, stop)
+            if result.reason == "stopped":
+                return "stopped"
+            facts = _training_facts(run, model, result, limits)
+            fill = network_fill(model, place, run.seed)
+            score = partial(evaluate, fill, dataset, seed=run.seed, should_stop=stop)
+        rows = _rows(run, dataset, facts, score)
         if rows is None:
             return "stopped"
         store.append(rows)
@@ -104,7 +116,7 @@ def _train(
     run: Run,
     model: Model,
     dataset: Dataset,
-    store: Store,
+    folder: Path,
     limits: Limits,
     device: torch.device,
     on_progress: OnProgress | None,
@@ -117,48 +129,65 @@ def _train(
         limits.config(run),
         hide=training_hide(run.mask, dataset.train.seen),
         device=device,
-        folder=store.checkpoint(run) / "training",
+        folder=folder,
         resume=True,
         on_progress=on_progress,
         should_stop=should_stop,
     )
 
 
-def _score(
-    run: Run,
-    model: Model,
-    dataset: Dataset,
-    result: FitResult,
-    limits: Limits,
-    device: torch.device,
-    should_stop: Callable[[], bool],
-) -> list[Row] | None:
+def _training_facts(run: Run, model: Model, result: FitResult, limits: Limits) -> dict[str, Any]:
+    return {
+        "epochs": result.epochs,
+        "best_epoch": result.best_epoch,
+        "steps": result.steps,
+        "best_valid": result.best_loss,
+        "stopped": result.reason,
+        "budget_seconds": limits.seconds,
+        "schedule": limits.config(run).schedule,
+        "train_seconds": round(result.seconds, 1),
+        "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+    }
+
+
+def _apply(run: Run, dataset: Dataset, should_stop: Callable[[], bool]) -> tuple[dict[str, Any], Score]:
+    """A method without training: what a row says of it, and how it is scored."""
+    began = perf_counter()
+    if run.model in SERIES:
+        score: Score = partial(score_series, series_fill(run.model, run.dataset), dataset, seed=run.seed)
+    else:
+        fill = method_fill(run.model, dataset, run.seed)
+        score = partial(evaluate, fill, dataset, seed=run.seed, should_stop=should_stop)
+    nothing = {"epochs": 0, "best_epoch": 0, "steps": 0, "parameters": 0}
+    facts = {
+        **nothing,
+        "best_valid": None,
+        "stopped": "nothing to train",
+        "budget_seconds": None,
+        "schedule": "none",
+        "train_seconds": round(perf_counter() - began, 1),
+    }
+    return facts, score
+
+
+def _rows(run: Run, dataset: Dataset, facts: dict[str, Any], score: Score) -> list[Row] | None:
     rows = []
-    fill = network_fill(model, device, run.seed)
     for scenario in scenarios(spec(run.dataset), dataset):
         began = perf_counter()
-        errors = evaluate(fill, dataset, scenario, run.seed, should_stop=should_stop)
+        errors = score(scenario)
         if errors is None:
             return None
         rows.append(
             Row(
                 id=run.id,
                 **asdict(run),
+                **facts,
                 scenario=scenario.name,
                 mse=errors.mse,
                 mae=errors.mae,
                 cells=errors.count,
-                epochs=result.epochs,
-                best_epoch=result.best_epoch,
-                steps=result.steps,
-                best_valid=result.best_loss,
-                stopped=result.reason,
-                budget_seconds=limits.seconds,
-                schedule=limits.config(run).schedule,
-                train_seconds=round(result.seconds, 1),
                 eval_seconds=round(perf_counter() - began, 1),
-                parameters=sum(p.numel() for p in model.parameters() if p.requires_grad),
-                peak_memory_mb=round(_peak_memory_mb()),
+                peak_memory_mb=0.0,
                 threads=torch.get_num_threads(),
                 versions={
                     "t1": version("t1-impute"),
@@ -169,7 +198,8 @@ def _score(
                 finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             )
         )
-    return rows
+    peak = round(_peak_memory_mb())
+    return [replace(row, peak_memory_mb=peak) for row in rows]
 
 
 def _forget_peak_memory() -> None:

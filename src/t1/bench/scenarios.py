@@ -11,7 +11,8 @@ from numpy.random import default_rng
 from t1.data.catalog import Dataset, Spec
 from t1.data.window import cut
 from t1.errors import InputError
-from t1.missing import block, own, point
+from t1.missing import block, point
+from t1.missing import own as own_gaps
 from t1.train import Hide
 
 BoolArray = npt.NDArray[np.bool_]
@@ -56,15 +57,22 @@ def hidden_chunks(
         chosen = slice(i * CHUNK, (i + 1) * CHUNK)
         values, observed = dataset.test.batch(chosen)
         rng = default_rng([seed, STREAM, scenario.number, i])
-        if scenario.kind == "block":
-            hidden = block(observed, rng=rng)
-        elif scenario.rate is not None:
-            hidden = point(observed, rate=scenario.rate, rng=rng)
-        elif entries is not None:
-            hidden = entries[dataset.test.starts[chosen]] & observed
-        else:
-            raise InputError(f"{dataset.name} has no evaluation entries of its own.\nUse a point scenario.")
+        own = None if entries is None else entries[dataset.test.starts[chosen]]
+        hidden = hide_at_test(scenario, observed, own, rng)
         yield values, observed, hidden
+
+
+def hide_at_test(
+    scenario: Scenario, observed: BoolArray, own: BoolArray | None, rng: np.random.Generator
+) -> BoolArray:
+    """The cells a scenario hides; `own` are the evaluation entries that a dataset brings along."""
+    if scenario.kind == "block":
+        return block(observed, rng=rng)
+    if scenario.rate is not None:
+        return point(observed, rate=scenario.rate, rng=rng)
+    if own is None:
+        raise InputError("the dataset has no evaluation entries of its own.\nUse a point scenario.")
+    return own & observed
 
 
 def training_hide(mask: Mapping[str, Any], donor_observed: BoolArray) -> Hide:
@@ -78,7 +86,7 @@ def training_hide(mask: Mapping[str, Any], donor_observed: BoolArray) -> Hide:
 
         def hide(values: Any, observed: BoolArray, rng: np.random.Generator) -> BoolArray:
             hidden = point(observed, rate=float(rng.choice(rates)), rng=rng)
-            return hidden | own(observed, donor_observed=donor_observed, rng=rng)
+            return hidden | own_gaps(observed, donor_observed=donor_observed, rng=rng)
 
         return hide
     raise InputError(f"unknown training mask {kind!r}.\nKnown: point, own+point.")

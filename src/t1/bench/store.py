@@ -55,7 +55,9 @@ class Row:
     @property
     def full(self) -> bool:
         """Whether the run went through the whole protocol, so that no budget can add to it."""
-        return self.stopped == "patience" or (self.stopped == "epochs" and self.epochs >= MAX_EPOCHS)
+        if self.stopped == "epochs":
+            return self.epochs >= MAX_EPOCHS
+        return self.stopped in ("patience", "nothing to train")
 
     @property
     def key(self) -> tuple[str, str, int]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from t1.bench.standard import METHODS, standard
 from t1.data.catalog import Spec, names, spec
 from t1.errors import InputError
 from t1.models.catalog import MODELS
@@ -13,6 +14,7 @@ from t1.models.catalog import MODELS
 Study = Literal["point", "block", "natural"]
 STUDIES: tuple[Study, ...] = ("point", "block", "natural")
 SplitName = Literal["paper", "disjoint"]
+Size = Literal["paper", "small"]  # small: a declared, reduced configuration, for the systems that have one
 MAX_EPOCHS, PATIENCE = 300, 30  # the full protocol
 
 
@@ -48,13 +50,15 @@ def plan(
     models: Sequence[str] = ("t1",),
     seeds: Sequence[int] = (102,),
     split: SplitName = "paper",
+    size: Size = "paper",
     settings: Mapping[str, Any] | None = None,
 ) -> list[Run]:
     """The runs of a study, dataset by dataset; without `data`, of all datasets that are in the study."""
     if study not in STUDIES:
         raise InputError(f"unknown study {study!r}.\nKnown: {', '.join(STUDIES)}.")
-    for model in models:
-        MODELS[model]  # an unknown name is said now, not after hours of other runs
+    for model in models:  # an unknown name is said now, not after hours of other runs
+        if model not in METHODS:
+            MODELS[model]
     specs = [spec(name) for name in data] if data else [s for s in map(spec, names()) if study in s.scenarios]
     for chosen in specs:
         if study not in chosen.scenarios:
@@ -63,23 +67,29 @@ def plan(
                 f"Run it with: t1 bench run {chosen.scenarios[0]} --data {chosen.name}"
             )
     return [
-        _run(chosen, name, model, seed, split, settings or {})
+        _run(chosen, name, model, seed, split, {**_size(model, size), **(settings or {})})
         for name, chosen in zip(data or [s.name for s in specs], specs, strict=True)
         for model in models
         for seed in seeds
     ]
 
 
+def _size(model: str, size: Size) -> dict[str, str]:
+    small = size == "small" and model in MODELS and MODELS[model].small
+    return {"size": "small"} if small else {}
+
+
 def _run(
     chosen: Spec, given: str, model: str, seed: int, split: SplitName, settings: Mapping[str, Any]
 ) -> Run:
+    usual = standard(chosen, model)
     return Run(
         dataset=chosen.name if chosen.name in names() else given,
         model=model,
-        settings=dict(settings),
-        mask=chosen.training.mask,
-        batch_size=chosen.training.batch_size,
-        learning_rate=chosen.training.learning_rate,
+        settings={**usual.settings, **settings},
+        mask=usual.mask,
+        batch_size=usual.batch_size,
+        learning_rate=usual.learning_rate,
         seed=seed,
         split=split,
     )

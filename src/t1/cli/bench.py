@@ -35,6 +35,7 @@ def _add_run(p: argparse.ArgumentParser) -> None:
     p.add_argument("--models", type=_names, default=["t1"], metavar="A,B", help="default: t1")
     p.add_argument("--seeds", type=_numbers, default=[102], metavar="N,N", help="default: 102")
     p.add_argument("--split", choices=("paper", "disjoint"), default="paper", help="disjoint: no shared rows")
+    p.add_argument("--size", choices=("paper", "small"), default="paper", help="small where declared")
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the model")
     p.add_argument("--budget", metavar="TIME", help="train each run at most so long: 30m")
     p.add_argument("--epochs", type=int, default=300, metavar="N", help="at most so many (default: 300)")
@@ -72,7 +73,13 @@ def _run(a: argparse.Namespace) -> int:
     from t1.schedule import seconds_of
 
     runs = plan(
-        a.study, data=a.data, models=a.models, seeds=a.seeds, split=a.split, settings=_settings(a.set)
+        a.study,
+        data=a.data,
+        models=a.models,
+        seeds=a.seeds,
+        split=a.split,
+        size=a.size,
+        settings=_settings(a.set),
     )
     limits = Limits(max_epochs=a.epochs, seconds=None if a.budget is None else seconds_of(a.budget))
     store = Store(a.store)

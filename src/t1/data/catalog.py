@@ -23,7 +23,7 @@ from t1.data.readers import READERS, Raw
 from t1.data.scale import Scaler
 from t1.data.spec_file import SPECS, File, Spec, Training, did_you_mean, read_spec
 from t1.data.split import Split
-from t1.data.window import BoolArray, WindowSet
+from t1.data.window import BoolArray, WindowSet, covered
 from t1.errors import InputError
 
 __all__ = ["Dataset", "File", "Spec", "Training", "find", "folders", "load", "names", "spec"]
@@ -107,18 +107,10 @@ def load(spec_or_name: Spec | str | Path, *, split: str = "paper") -> Dataset:
             "Check that it is the right file, or correct n_vars in the spec."
         )
     parts = _split(s, raw, disjoint=split == "disjoint")
-    scaler = Scaler.from_observed(raw.values[_covered(parts.train, s.window, len(raw.values))])
+    scaler = Scaler.from_observed(raw.values[covered(parts.train, s.window, len(raw.values))])
     every = WindowSet.from_series(scaler.scale(raw.values), s.window)
     train, valid, test = (every.subset(part) for part in (parts.train, parts.valid, parts.test))
     return Dataset(s.name, raw.columns, scaler, train, valid, test, raw.hidden)
-
-
-def _covered(starts: splits.Starts, window: int, n_rows: int) -> BoolArray:
-    """True for the rows that lie in a window (n_rows,)."""
-    change = np.zeros(n_rows + 1, dtype=np.int64)
-    np.add.at(change, starts, 1)
-    np.add.at(change, starts + window, -1)
-    return np.cumsum(change[:-1]) > 0
 
 
 def _split(s: Spec, raw: Raw, *, disjoint: bool) -> Split:

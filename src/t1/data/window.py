@@ -34,6 +34,14 @@ def starts(length: int, window: int, stride: int = 1) -> Starts:
     return regular if regular[-1] == last else np.append(regular, last)
 
 
+def covered(starts: Starts, window: int, n_rows: int) -> BoolArray:
+    """True for the rows that lie in a window (n_rows,)."""
+    change = np.zeros(n_rows + 1, dtype=np.int64)
+    np.add.at(change, starts, 1)
+    np.add.at(change, starts + window, -1)
+    return np.cumsum(change[:-1]) > 0
+
+
 def stitch(windows: npt.NDArray[Any], starts: Iterable[int], length: int) -> FloatArray:
     """Overlapping windows (n, window, vars) back to (length, vars); see `Stitcher`."""
     stitcher = Stitcher(length, n_vars=windows.shape[2], window=windows.shape[1])

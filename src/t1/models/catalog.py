@@ -1,7 +1,13 @@
-"""Every trainable model by name; a model's module is imported only when it is asked for."""
+"""Every trainable system by name: who made it, what it needs, and where it is; imported only when asked for.
+
+A new system is one file beside this one and one entry here; the contract tests find it by themselves.
+"""
 
 import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from t1.errors import InputError
@@ -10,21 +16,167 @@ from t1.registry import Registry
 if TYPE_CHECKING:
     from t1.models.base import Model
 
-# name -> module and class; the class has its config beside it as `<class>.Config`
-MODELS: Registry[tuple[str, str]] = Registry("model")
-MODELS.add("t1")(("t1.models.t1", "T1"))
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A system that the one training loop can train."""
+
+    title: str
+    paper: str
+    year: int
+    family: str  # what kind of network
+    place: str  # module:class
+    needs: tuple[str, ...] = ()  # modules that `pip install 't1-impute[bench]'` brings
+    small: Mapping[str, Any] = field(default_factory=dict)  # the declared, reduced configuration, if any
+    training: Mapping[str, Any] = field(default_factory=dict)  # where its protocol is not T1's
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """What it needs and does not find."""
+        return tuple(module for module in self.needs if find_spec(module) is None)
+
+
+MODELS: Registry[Entry] = Registry("model")
+
+
+def _add(name: str, **facts: Any) -> None:
+    MODELS.add(name)(Entry(**facts))
+
+
+_add(
+    "t1",
+    title="T1",
+    paper="T1: One-to-One Channel-Head Binding for Multivariate Time-Series Imputation, ICLR",
+    year=2026,
+    family="convolution + attention over variables",
+    place="t1.models.t1:T1",
+)
+_add(
+    "timemixerpp",
+    title="TimeMixer++",
+    paper="Wang et al., TimeMixer++: A General Time Series Pattern Machine, ICLR",
+    year=2025,
+    family="multi-scale mixing",
+    place="t1.models.timemixerpp:TimeMixerPP",
+    needs=("pypots",),
+    small={"channel_independence": False, "n_kernels": 3},
+)
+_add(
+    "moderntcn",
+    title="ModernTCN",
+    paper="Luo and Wang, ModernTCN: A Modern Pure Convolution Structure, ICLR",
+    year=2024,
+    family="convolution",
+    place="t1.models.moderntcn:ModernTCN",
+    needs=("pypots",),
+)
+_add(
+    "itransformer",
+    title="iTransformer",
+    paper="Liu et al., iTransformer: Inverted Transformers Are Effective for Time Series Forecasting, ICLR",
+    year=2024,
+    family="attention over variables",
+    place="t1.models.itransformer:ITransformer",
+)
+_add(
+    "timesnet",
+    title="TimesNet",
+    paper="Wu et al., TimesNet: Temporal 2D-Variation Modeling, ICLR",
+    year=2023,
+    family="convolution over periods",
+    place="t1.models.timesnet:TimesNet",
+    needs=("pypots",),
+)
+_add(
+    "patchtst",
+    title="PatchTST",
+    paper="Nie et al., A Time Series is Worth 64 Words, ICLR",
+    year=2023,
+    family="attention over patches",
+    place="t1.models.patchtst:PatchTST",
+)
+_add(
+    "dlinear",
+    title="DLinear",
+    paper="Zeng et al., Are Transformers Effective for Time Series Forecasting?, AAAI",
+    year=2023,
+    family="linear",
+    place="t1.models.dlinear:DLinear",
+)
+_add(
+    "imputeformer",
+    title="ImputeFormer",
+    paper="Nie et al., ImputeFormer: Low Rankness-Induced Transformers, KDD",
+    year=2024,
+    family="attention over time and variables",
+    place="t1.models.imputeformer:ImputeFormer",
+    needs=("pypots",),
+    small={"n_layers": 2, "d_input_embed": 16, "d_learnable_embed": 16},
+)
+_add(
+    "saits",
+    title="SAITS",
+    paper="Du et al., SAITS: Self-Attention-based Imputation for Time Series, ESWA",
+    year=2023,
+    family="attention over time",
+    place="t1.models.saits:SAITS",
+    needs=("pypots",),
+    training={"mask": {"kind": "point", "rate": 0.2}},
+)
+_add(
+    "csdi",
+    title="CSDI",
+    paper="Tashiro et al., CSDI: Conditional Score-based Diffusion Models, NeurIPS",
+    year=2021,
+    family="diffusion",
+    place="t1.models.csdi:CSDI",
+    needs=("pypots",),
+    small={"n_layers": 2, "n_channels": 32},
+)
+_add(
+    "brits",
+    title="BRITS",
+    paper="Cao et al., BRITS: Bidirectional Recurrent Imputation for Time Series, NeurIPS",
+    year=2018,
+    family="recurrent",
+    place="t1.models.brits:BRITS",
+    needs=("pypots",),
+)
+_add(
+    "sssd",
+    title="SSSD",
+    paper="Lopez Alcaraz and Strodthoff, Diffusion-based Imputation with Structured State Space Models, TMLR",
+    year=2022,
+    family="diffusion",
+    place="t1.models.sssd:SSSD",
+    small={"n_blocks": 6, "n_channels": 64, "n_diffusion_steps": 50},
+    training={"learning_rate": 2e-4},
+)
 
 
 def model_class(name: str) -> "type[Model]":
     """The class of that name; an unknown one raises an InputError with the nearest right one."""
-    module, attribute = MODELS[name]
+    entry = MODELS[name]
+    if entry.absent:
+        raise InputError(
+            f"{entry.title} needs {', '.join(entry.absent)}, which is not installed.\n"
+            "Install it with: pip install 't1-impute[bench]'"
+        )
+    module, _, attribute = entry.place.partition(":")
     found: type[Model] = getattr(import_module(module), attribute)
     return found
 
 
 def build(name: str, *, n_vars: int, window: int, **settings: Any) -> "Model":
-    """A fresh model for windows of that shape; `settings` are fields of its config."""
+    """A fresh model for windows of that shape; `settings` are fields of its config, or size="small"."""
     made = model_class(name)
+    size = settings.pop("size", "paper")
+    if size not in ("paper", "small"):
+        raise InputError(f"unknown size {size!r}.\nUse paper or small.")
+    if size == "small":
+        if not MODELS[name].small:
+            raise InputError(f"{name} has no small configuration.\nLeave --size out.")
+        settings = {**MODELS[name].small, **settings}
     known = {field.name for field in dataclasses.fields(made.Config)}
     for setting in settings:
         if setting not in known:

@@ -1,0 +1,117 @@
+"""Systems without a network: the classical methods, and PSW-I, which fills one series at a time."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import default_rng
+
+from t1.bench.evaluate import Fill
+from t1.bench.scenarios import Scenario, hide_at_test
+from t1.data.catalog import Dataset
+from t1.data.window import covered
+from t1.metrics import ErrorSum
+from t1.models.classic import CLASSIC
+from t1.registry import Registry
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+Method = Callable[[Dataset, int], Fill]  # what it may learn from, and a seed
+
+FITTED: Registry[Method] = Registry("method")
+SERIES = ("pswi",)  # fill a whole series, so they are scored on the contiguous test part
+
+
+def _column_by_column(name: str) -> None:
+    """A method that looks at one column of one window at a time: all windows are one wide table to it."""
+
+    @FITTED.add(name)
+    def method(dataset: Dataset, seed: int) -> Fill:
+        def fill(values: npt.NDArray[np.float32], observed: BoolArray) -> npt.NDArray[np.float32]:
+            n, time, n_vars = values.shape
+            shown = np.where(observed, values, np.nan).astype(np.float64)
+            wide = shown.transpose(1, 0, 2).reshape(time, n * n_vars)
+            return _known(CLASSIC[name](wide).reshape(time, n, n_vars).transpose(1, 0, 2))
+
+        return fill
+
+
+for _name in ("mean", "locf", "nearest", "linear"):
+    _column_by_column(_name)
+
+
+@FITTED.add("seasonal")
+def seasonal(dataset: Dataset, seed: int) -> Fill:
+    """The period is found in the training part; a window shorter than two periods has no season to show."""
+    from t1.models.classic import find_period
+
+    train = training_rows(dataset)
+    period = find_period(train)
+
+    def fill(values: npt.NDArray[np.float32], observed: BoolArray) -> npt.NDArray[np.float32]:
+        shown = np.where(observed, values, np.nan).astype(np.float64)
+        method = "linear" if period is None or 2 * period > values.shape[1] else "seasonal"
+        settings = {} if method == "linear" else {"period": period}
+        return _known(np.stack([CLASSIC[method](window, **settings) for window in shown]))
+
+    return fill
+
+
+def _row_by_row(name: str) -> None:
+    """A scikit-learn imputer fitted on the training rows; a time step is a sample."""
+
+    @FITTED.add(name)
+    def method(dataset: Dataset, seed: int) -> Fill:
+        from t1.models import tabular
+
+        fitted = tabular.fitted(name, training_rows(dataset), seed=seed)
+
+        def fill(values: npt.NDArray[np.float32], observed: BoolArray) -> npt.NDArray[np.float32]:
+            shown = np.where(observed, values, np.nan).astype(np.float64)
+            return _known(fitted(shown.reshape(-1, values.shape[-1])).reshape(values.shape))
+
+        return fill
+
+
+for _name in ("knn", "iterative"):
+    _row_by_row(_name)
+
+
+def method_fill(name: str, dataset: Dataset, seed: int) -> Fill:
+    """The method of that name, ready to fill windows."""
+    return FITTED[name](dataset, seed)
+
+
+def series_fill(name: str, dataset: str) -> Callable[[FloatArray, int], FloatArray]:
+    """A method that fills a whole series (time, vars) with a seed, set up for a dataset."""
+    assert name == "pswi"
+    from t1.models.pswi import pswi, settings_for
+
+    settings = settings_for(dataset)
+    return lambda values, seed: pswi(values, rng=default_rng(seed), **settings)
+
+
+def training_rows(dataset: Dataset) -> FloatArray:
+    """The rows that training windows cover, NaN where missing."""
+    rows = covered(dataset.train.starts, dataset.train.window, len(dataset.train.rows))
+    return np.where(dataset.train.seen[rows], dataset.train.rows[rows], np.nan).astype(np.float64)
+
+
+def score_series(
+    fill: Callable[[FloatArray, int], FloatArray], dataset: Dataset, scenario: Scenario, seed: int
+) -> ErrorSum:
+    """Score a method that fills a series, on the rows of the test part, with one mask per time stamp."""
+    test = dataset.test
+    rows = covered(test.starts, test.window, len(test.rows))
+    values, observed = test.rows[rows], test.seen[rows]
+    own = None if dataset.test_hidden is None else dataset.test_hidden[rows]
+    hidden = hide_at_test(scenario, observed, own, default_rng([seed, scenario.number]))
+    shown = np.where(observed & ~hidden, values, np.nan).astype(np.float64)
+    errors = ErrorSum(test.n_vars)
+    errors.add(values, _known(fill(shown, seed)), hidden)
+    return errors
+
+
+def _known(filled: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
+    """The training mean, 0, where a method had nothing to go by."""
+    return np.nan_to_num(filled, nan=0.0).astype(np.float32)
