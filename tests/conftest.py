@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -29,3 +30,26 @@ def data_dir() -> Path:
 def golden_dir() -> Path:
     """The folder of the reference implementation's inputs and outputs."""
     return _folder("T1_GOLDEN_DIR", SHARED / "golden")
+
+
+WAVES = """
+name = "Waves"
+reader = "csv"
+path = "waves.csv"
+n_vars = 3
+window = 24
+split = { kind = "window_share", train = 0.7, valid = 0.1 }
+scenarios = ["point", "block"]
+"""
+
+
+@pytest.fixture
+def waves(tmp_path):
+    """A dataset of the user's own: a TOML beside its CSV."""
+    rng = np.random.default_rng(0)
+    series = np.sin(np.arange(400)[:, None] / [3, 5, 7]) + 0.1 * rng.normal(size=(400, 3))
+    lines = [f"{i},{a:.5f},{b:.5f},{c:.5f}" for i, (a, b, c) in enumerate(series)]
+    (tmp_path / "waves.csv").write_text("date,a,b,c\n" + "\n".join(lines) + "\n")
+    path = tmp_path / "waves.toml"
+    path.write_text(WAVES)
+    return str(path)

@@ -179,4 +179,4 @@ def test_wrong_options_are_named(options, says):
 def test_nothing_observed_is_refused():
     with pytest.raises(InputError, match="every value"):
         t1.impute(np.full((20, 2), np.nan))
-    assert Options().seconds == pytest.approx(96)
+    assert Options().seconds == 120

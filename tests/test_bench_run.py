@@ -22,15 +22,6 @@ from t1.data.catalog import load, spec
 from t1.errors import InputError
 from t1.models.classic import linear
 
-SPEC = """
-name = "Waves"
-reader = "csv"
-path = "waves.csv"
-n_vars = 3
-window = 24
-split = { kind = "window_share", train = 0.7, valid = 0.1 }
-scenarios = ["point", "block"]
-"""
 SMALL = {"n_channels": 8, "residual_scale": 0.1}
 ONE = Limits(max_epochs=1)
 
@@ -41,18 +32,6 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
-
-
-@pytest.fixture
-def waves(tmp_path):
-    """A dataset of the user's own: a TOML beside its CSV."""
-    rng = np.random.default_rng(0)
-    series = np.sin(np.arange(400)[:, None] / [3, 5, 7]) + 0.1 * rng.normal(size=(400, 3))
-    lines = [f"{i},{a:.5f},{b:.5f},{c:.5f}" for i, (a, b, c) in enumerate(series)]
-    (tmp_path / "waves.csv").write_text("date,a,b,c\n" + "\n".join(lines) + "\n")
-    path = tmp_path / "waves.toml"
-    path.write_text(SPEC)
-    return str(path)
 
 
 def small_run(waves, **options):

@@ -149,7 +149,7 @@ def interrupted(tmp_path: Path, times: int) -> subprocess.CompletedProcess[str]:
     maps = Path(f"/proc/{process.pid}/maps")
     while "libtorch" not in maps.read_text():  # T1 is about to learn
         time.sleep(0.1)
-    time.sleep(8)
+    time.sleep(5)
     for _ in range(times):
         process.send_signal(signal.SIGINT)
         time.sleep(0.05)

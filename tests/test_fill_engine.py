@@ -38,11 +38,11 @@ class Spy:
         self.shown: list[np.ndarray] = []
 
     def prepare(self, masked: np.ndarray, hold: HoldOut):
-        self.masked, self.hold = masked, hold
+        self.masked, self.hold = masked.copy(), hold
 
-        def fill(values: np.ndarray) -> np.ndarray:
-            self.shown.append(values)
-            return np.where(np.isnan(values), self.constant, values)
+        def fill(values: np.ndarray):
+            self.shown.append(values.copy())
+            yield np.arange(values.shape[1]), np.where(np.isnan(values), self.constant, values)
 
         return fill
 

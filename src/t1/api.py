@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import time as clock
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,15 +24,20 @@ from t1.data.table import Table, check_columns
 from t1.data.timeline import Timeline
 from t1.errors import InputError
 from t1.fill import Candidate, Filled, Rules, classic_candidates, fill_table
+from t1.fill.candidates import SIMPLE_FIRST, WHOLE, whole_candidate
 from t1.fill.learned import T1Candidate
+from t1.fill.plan import Plan
 from t1.imputer import T1Imputer
+from t1.models.catalog import MODELS
+from t1.models.classic import column_blocks
 from t1.progress import OnProgress
+from t1.registry import did_you_mean
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 QUALITY = 1800.0  # seconds that --budget quality trains at most; it stops when nothing gets better
-TRAINING_SHARE = 0.8  # of a budget; the rest is for reading, choosing and filling
+SAVING = 0.95  # of a budget is for training, where nothing has to be filled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +61,8 @@ class Options:
 
     @property
     def seconds(self) -> float:
-        """How long T1 may train."""
-        return _seconds(self.budget) * TRAINING_SHARE
+        """How long the whole run may take."""
+        return _seconds(self.budget)
 
     def rules(self, times: npt.NDArray[Any] | None) -> Rules:
         """The rules about fills, with the locks as pairs of times or row numbers."""
@@ -76,6 +81,7 @@ class FilledTable(Filled):
 
     data: Any = field(repr=False)
     times: npt.NDArray[Any] | None = field(repr=False)
+    series: list[IntArray] = field(repr=False)  # the rows of each series in time order
     name: str
     problems: tuple[str, ...]
     seconds: float
@@ -89,7 +95,14 @@ class FilledTable(Filled):
         """Write one self-contained HTML page: what was filled, by what, and how wrong it is."""
         from t1.report import write_report
 
-        write_report(path, self, times=self.times, original_name=self.name, problems=self.problems)
+        write_report(
+            path,
+            self,
+            times=self.times,
+            original_name=self.name,
+            problems=self.problems,
+            series=self.series if len(self.series) > 1 else None,
+        )
 
 
 def impute(
@@ -117,12 +130,15 @@ def impute(
         part = _select(data, names)
     table = Table.from_any(part)
     timeline = Timeline(len(table.values), times, ids)
-    filled, notes, _ = fill_values(table.values, table.columns, timeline, chosen)
-    native = table.to_native(filled.values)
+    columns_of_table, values = table.columns, table.values
+    del table  # with its copy of the numbers, which become the fill
+    filled, notes, _ = fill_values(values, columns_of_table, timeline, chosen, began=began)
+    native = _to_native(part, columns_of_table, filled)
     return FilledTable.of(
         filled,
         data=native if names is None else _join(data, native, names),
         times=times,
+        series=timeline.series,
         name="table",
         problems=(*timeline.problems(), *notes),
         seconds=clock.perf_counter() - began,
@@ -156,6 +172,7 @@ def impute_file(
         file.columns,
         timeline,
         options,
+        began=began,
         model=fitted,
         add_missing_rows=add_missing_rows,
         on_progress=on_progress,
@@ -166,6 +183,7 @@ def impute_file(
         filled,
         data=None,
         times=file.time,
+        series=timeline.series,
         name=str(source),
         problems=(*file.problems, *timeline.problems(), *notes),
         seconds=clock.perf_counter() - began,
@@ -182,9 +200,11 @@ def train_file(
     should_stop: Callable[[], bool] | None = None,
 ) -> T1Imputer:
     """Train T1 on the observed cells of a file and save it, for `impute_file(model=folder)`."""
+    began = clock.perf_counter()
     file = read_file(source, **reading)
     grid = _Grid.of(file.values, Timeline(len(file.values), file.time, file.ids))
-    imputer = T1Imputer(max_seconds=options.seconds, seed=options.seed, progress=False)
+    seconds = options.seconds * SAVING - (clock.perf_counter() - began)
+    imputer = T1Imputer(max_seconds=max(seconds, 1.0), seed=options.seed, progress=False)
     imputer.fit_series(
         [grid.values[rows] for rows in grid.series],
         columns=file.columns,
@@ -212,21 +232,40 @@ def fill_values(
     timeline: Timeline,
     options: Options,
     *,
+    began: float,
     model: T1Imputer | None = None,
     add_missing_rows: bool = False,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> tuple[Filled, list[str], Absent | None]:
-    """Fill (rows, vars) in time order, absent time stamps counted as gaps; notes say what was unusual."""
+    """Fill (rows, vars) in time order, absent time stamps counted as gaps; notes say what was unusual.
+
+    The budget runs from `began` on. To save memory, `values` are used up: they may come back as the fill.
+    """
     if not (~np.isnan(values)).any():
         raise InputError(
             "every value of the table is missing, so nothing can be learned from it.\n"
             "Check how the file was read: the missing-value code or the decimal sign may be wrong."
         )
-    learned = T1Candidate(options.seconds, options.seed, on_progress, should_stop, model)
-    candidates: list[Candidate] = [*classic_candidates()]
-    if options.method in (None, "t1"):
+    plan = Plan.of(options.seconds, began)
+    learned = T1Candidate(
+        seed=options.seed,
+        on_progress=on_progress,
+        should_stop=should_stop,
+        model=model,
+        plan=plan,
+        forced=options.method is not None,
+        name=options.method if options.method is not None and options.method in MODELS else "t1",
+    )
+    candidates: list[Candidate] = [*classic_candidates(plan if options.method is None else None)]
+    if options.method in WHOLE:
+        candidates.append(whole_candidate(options.method))
+    elif options.method is None or options.method in MODELS:
         candidates.append(learned)
+    elif options.method not in SIMPLE_FIRST:
+        known = (*SIMPLE_FIRST, *WHOLE, *MODELS)
+        hint = did_you_mean(options.method, known, f"Known: {', '.join(known)}.")
+        raise InputError(f"unknown method {options.method!r}.\n{hint}")
     grid = _Grid.of(values, timeline)
     filled = fill_table(
         grid.values,
@@ -238,11 +277,12 @@ def fill_values(
         forced=options.method,
         series=grid.series,
         times=grid.times,
+        in_place=True,
     )
     absent = grid.absent(filled) if add_missing_rows else None
     if add_missing_rows and absent is None and timeline.times is None:
         raise InputError("--add-missing-rows needs a time column.\nName it with --time COL.")
-    return grid.back(filled), learned.notes, absent
+    return grid.back(filled), [*filled.notes, *learned.notes], absent
 
 
 @dataclass(frozen=True)
@@ -258,17 +298,22 @@ class _Grid:
     @classmethod
     def of(cls, values: FloatArray, timeline: Timeline) -> _Grid:
         placements = [p for p in timeline.with_missing_rows() if p is not None and p.one_row_each]
-        if len(placements) < len(timeline.series):  # no grid, or two rows at one time stamp: rows as they are
-            return cls(values, timeline.series, timeline.times, np.arange(len(values)), timeline.ids)
+        as_they_are = cls(values, timeline.series, timeline.times, np.arange(len(values)), timeline.ids)
+        if len(placements) < len(timeline.series):  # no grid, or two rows at one time stamp
+            return as_they_are
         at = np.empty(len(values), dtype=np.intp)
         begin = np.cumsum([0, *(p.length for p in placements)])
         for p, first in zip(placements, begin, strict=False):
             at[p.rows] = first + p.positions
+        if begin[-1] == len(values) and (np.diff(at) == 1).all():  # nothing is absent, all is in order
+            return as_they_are
+        grid = np.full((begin[-1], values.shape[1]), np.nan)
+        grid[at] = values
         ids = None
         if timeline.ids is not None:
             ids = np.repeat(np.array(timeline.names, dtype=object), [p.length for p in placements])
         return cls(
-            values=np.concatenate([p.spread(values) for p in placements]),
+            values=grid,
             series=[np.arange(a, b) for a, b in pairwise(begin)],
             times=np.concatenate([p.times for p in placements]),
             at=at,
@@ -277,11 +322,8 @@ class _Grid:
 
     def back(self, filled: Filled) -> Filled:
         """The fill in the rows of the table."""
-        arrays: dict[str, Any] = {
-            name: None if (a := getattr(filled, name)) is None else a[self.at]
-            for name in ("values", "observed", "method", "lo", "hi", "gap", "rule")
-        }
-        return replace(filled, **arrays)
+        in_order = len(self.at) == len(self.values) and (np.diff(self.at) == 1).all()
+        return filled if in_order else filled.rows(self.at)
 
     def absent(self, filled: Filled) -> Absent | None:
         """The fill at time stamps that no row of the table has."""
@@ -289,23 +331,39 @@ class _Grid:
         free[self.at] = False
         if self.times is None or not free.any():
             return None
-        bands = (None if band is None else band[free] for band in (filled.lo, filled.hi))
+        part = filled.rows(np.flatnonzero(free))
         return Absent(
-            self.times[free], None if self.ids is None else self.ids[free], filled.values[free], *bands
+            self.times[free], None if self.ids is None else self.ids[free], part.values, part.lo, part.hi
         )
 
 
 def _write(file: DataFile, target: str | Path, filled: Filled, absent: Absent | None) -> None:
-    extra, extra_new = {}, {}
-    if filled.lo is not None and filled.hi is not None:
+    extra_new = {}
+    if absent is not None and absent.lo is not None and absent.hi is not None:
         for j, name in enumerate(file.columns):
-            extra[f"{name}_lo"], extra[f"{name}_hi"] = filled.lo[:, j], filled.hi[:, j]
-            if absent is not None and absent.lo is not None and absent.hi is not None:
-                extra_new[f"{name}_lo"], extra_new[f"{name}_hi"] = absent.lo[:, j], absent.hi[:, j]
+            extra_new[f"{name}_lo"], extra_new[f"{name}_hi"] = absent.lo[:, j], absent.hi[:, j]
     new_rows = None
     if absent is not None:
         new_rows = NewRows(times=absent.times, values=absent.values, ids=absent.ids, extra=extra_new or None)
-    file.write(target, filled.values, extra=extra, new_rows=new_rows)
+    file.write(target, filled.values, observed=filled.observed, extra=_Bands(filled), new_rows=new_rows)
+
+
+class _Bands(Mapping[str, FloatArray]):
+    """The columns <name>_lo and <name>_hi of a fill with intervals, each made when it is asked for."""
+
+    def __init__(self, filled: Filled) -> None:
+        self.filled = filled
+        ends = () if filled.missing.lo is None else ("lo", "hi")
+        self.names = {f"{name}_{end}": (end, j) for j, name in enumerate(filled.columns) for end in ends}
+
+    def __getitem__(self, name: str) -> FloatArray:
+        return self.filled.band(*self.names[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
 
 
 # ---------------------------------------------------------------- options and containers
@@ -372,11 +430,31 @@ def _columns(
 
 
 def _select(data: Any, names: list[str]) -> Any:
+    if list(getattr(data, "columns", ())) == names:
+        return data
     return data[names] if isinstance(data, pd.DataFrame) else nw.from_native(data).select(names).to_native()
+
+
+def _to_native(part: Any, columns: tuple[str, ...], filled: Filled) -> Any:
+    """The container `part` with its gaps filled."""
+    if not isinstance(part, pd.DataFrame) or part.shape[1] < 2:
+        values = np.where(filled.observed, filled.values, np.nan)
+        return Table(values, columns, part).to_native(filled.values)
+    pieces = []
+    for block in column_blocks(filled.values.shape):  # a few columns at a time, to save memory
+        values = np.where(filled.observed[:, block], filled.values[:, block], np.nan)
+        piece = Table(values, columns[block], part.iloc[:, block])
+        pieces.append(piece.to_native(filled.values[:, block]))
+    whole = pd.concat(pieces, axis=1)
+    whole.columns = part.columns
+    whole.attrs.update(part.attrs)
+    return whole
 
 
 def _join(data: Any, filled: Any, names: list[str]) -> Any:
     """The table with its filled columns in their places."""
+    if list(data.columns) == names and isinstance(data, pd.DataFrame):
+        return filled
     if isinstance(data, pd.DataFrame):
         return data.assign(**{name: filled[name] for name in names})
     new = nw.from_native(filled, eager_only=True)

@@ -8,7 +8,9 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -23,13 +25,22 @@ from t1.data.table import Table, check_columns
 from t1.data.window import Stitcher, WindowSet, starts
 from t1.device import own_randomness, resolve_device, to_device
 from t1.errors import InputError
+from t1.memory import keep_freed_memory
 from t1.missing import hide
-from t1.models.t1 import T1, T1Config
+from t1.models.base import Model
+from t1.models.catalog import MODELS, build, model_class
+from t1.models.classic import column_blocks
 from t1.progress import OnProgress, progress_line
 from t1.train import FitResult, Hide, Record, TrainConfig, fit
 
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
 MANY = 64  # columns; the anchor that compares all pairs of them is left out above
+AT_ONCE = 128  # windows between two cuts of a long series that is filled piece by piece
+ROWS = 8192  # that are scaled at once
+BATCH = 64  # windows that are filled at once
+TIMED = 640  # windows times variables of which a fill is timed
 SHORTEST = 8  # the network's shortest window; shorter series are filled up with missing rows
 
 
@@ -67,7 +78,8 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Fill the gaps of multivariate time series with T1.
 
     window: steps the network sees at a time; shrinks for shorter series.
-    n_channels: width of the network; the paper has 128, which needs more time to learn.
+    network: which system learns, t1 or another name of `t1 models`.
+    n_channels: width of T1; the paper has 128, which needs more time to learn.
     pattern, rate: which observed cells are hidden in training, see `t1.missing`.
     max_seconds, max_epochs, max_steps, patience: what ends the training, whichever comes first.
     valid_share: the last share of the series, kept out of training to choose the best weights.
@@ -77,6 +89,7 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
+        network: str = "t1",
         window: int = 96,
         n_channels: int = 64,
         pattern: str = "mixed",
@@ -95,6 +108,7 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         resume: bool = False,
         progress: bool = True,
     ) -> None:
+        self.network = network
         self.window = window
         self.n_channels = n_channels
         self.pattern = pattern
@@ -138,28 +152,21 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"window is {self.window!r}.\nGive a whole number of at least {SHORTEST}.")
         known = np.any([(~np.isnan(v)).any(axis=0) for v in series], axis=0)
         window = max(SHORTEST, min(self.window, max(len(v) for v in series)))
-        values = [_lengthen(v[:, known], window) for v in series]
-        scaler = Scaler.from_observed(np.concatenate(values))
-        scaled = [scaler.scale(v) for v in values]
-        train, valid = self._split(scaled, window)
+        values = [_lengthen(v if known.all() else v[:, known], window) for v in series]
+        scaler = _fit_scaler(values)
+        rows, seen = _scaled(scaler, values)
+        train, valid = self._split(rows, seen, [len(v) for v in values], window)
+        del values
         device = resolve_device(self.device)
         with own_randomness(device) as seed_torch:
             seed_torch(self.seed)
-            model = T1(
-                T1Config(
-                    n_vars=int(known.sum()),
-                    window=window,
-                    n_channels=self.n_channels,
-                    anchor="neighbours" if known.sum() <= MANY else "linear",  # docs/architecture.md says why
-                    residual_scale=0.1,
-                )
-            )
+            model = new_network(self.network, int(known.sum()), window, self.n_channels)
         self.result_: FitResult = fit(
             model.to(device),
             train,
             valid,
             config,
-            hide=self._hide(np.concatenate([~np.isnan(v) for v in scaled])),
+            hide=self._hide(seen),
             device=device,
             folder=self.folder,
             resume=self.resume,
@@ -199,19 +206,30 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _rate(self) -> float | tuple[float, float]:
         return self.rate if isinstance(self.rate, int | float) else (self.rate[0], self.rate[1])
 
-    def _split(self, series: list[FloatArray], window: int) -> tuple[WindowSet, WindowSet]:
-        """The last `valid_share` of a single series, or of the samples; all, where that is too little."""
+    def _split(
+        self, rows: npt.NDArray[np.float32], seen: BoolArray, lengths: list[int], window: int
+    ) -> tuple[WindowSet, WindowSet]:
+        """The last `valid_share` of a single series, or of the samples; all, where that is too little.
+
+        The series are stacked in `rows` (row, vars), which both parts share.
+        """
         if not 0 <= self.valid_share < 1:
             raise InputError(f"valid_share must be in [0, 1), got {self.valid_share}.\nThe default is 0.1.")
-        if len(series) > 1:
-            n_valid = max(1, round(len(series) * self.valid_share))
-            parts = series[:-n_valid], series[-n_valid:]
+        ends = np.cumsum(lengths)
+        spans = [(int(end) - n, int(end)) for n, end in zip(lengths, ends, strict=True)]
+        if len(spans) > 1:
+            n_valid = max(1, round(len(spans) * self.valid_share))
+            parts = spans[:-n_valid], spans[-n_valid:]
         else:
-            n_valid = round(len(series[0]) * self.valid_share)
-            parts = [series[0][:-n_valid]], [series[0][-n_valid:]]
-        if any(sum(len(v) >= window and not np.isnan(v).all() for v in part) == 0 for part in parts):
-            parts = series, series
-        return _windows(parts[0], window), _windows(parts[1], window, stride=max(1, window // 4))
+            border = lengths[0] - round(lengths[0] * self.valid_share)
+            parts = [(0, border)], [(border, lengths[0])]
+        if any(not any(b - a >= window and seen[a:b].any() for a, b in part) for part in parts):
+            parts = spans, spans
+        train, valid = (
+            np.concatenate([np.arange(a, b - window + 1, stride) for a, b in part])
+            for part, stride in zip(parts, (1, max(1, window // 4)), strict=True)
+        )
+        return WindowSet(rows, seen, train, window), WindowSet(rows, seen, valid, window)
 
     # ------------------------------------------------------------ filling
 
@@ -230,26 +248,46 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         filled = []
         for values in series:
             out = values.copy()
-            out[:, self.known_] = self._fill(model, device, values[:, self.known_])
+            if self.known_.all():
+                self._fill(model, device, out)
+            else:
+                part = values[:, self.known_]
+                self._fill(model, device, part)
+                out[:, self.known_] = part
             filled.append(out)
         return filled
 
-    def _fill(self, model: T1, device: torch.device, values: FloatArray) -> FloatArray:
-        """Fill one series (time, vars) by overlapping windows; only those with a gap are computed."""
+    def _fill(self, model: Model, device: torch.device, values: FloatArray) -> None:
+        """Fill one series (time, vars) in place by overlapping windows, of which those with a gap."""
+        window = model.config.window
+        begin = starts(max(len(values), window), window, max(1, window // 2))
+        # A piece is filled from all windows that reach into it, before the fills are written.
+        edges = [0, *(begin[AT_ONCE::AT_ONCE]).tolist(), len(values)]
+        fills = []
+        for first, last in pairwise(edges):
+            mine = begin[(begin > first - window) & (begin < last)]
+            start, stop = int(mine[0]), int(mine[-1]) + window
+            missing = np.isnan(values[first:last])
+            if missing.any():
+                piece = self._piece(model, device, values[start:stop], mine - start)
+                fills.append((first, missing, piece[first - start : last - start][missing]))
+        for first, missing, fill in fills:
+            values[first : first + len(missing)][missing] = fill
+
+    def _piece(self, model: Model, device: torch.device, values: FloatArray, begin: IntArray) -> FloatArray:
+        """What windows that begin at some rows make of a piece (time, vars)."""
         window = model.config.window
         scaled = self.scaler_.scale(_lengthen(values, window))
-        begin = starts(len(scaled), window, max(1, window // 2))
         windows = WindowSet.from_series(scaled, window, starts=begin)
         stitcher = Stitcher(len(scaled), scaled.shape[1], window)
-        for some in np.array_split(np.arange(len(windows)), -(-len(windows) // 64)):
+        for some in np.array_split(np.arange(len(windows)), -(-len(windows) // BATCH)):
             x, observed = windows.batch(some)
             gappy = ~observed.all(axis=(1, 2))
             if gappy.any():
                 some, x, observed = some[gappy], x[gappy], observed[gappy]
                 out = model.impute(to_device(x, device), to_device(observed, device))
                 stitcher.add(begin[some], out.cpu().numpy())
-        filled = self.scaler_.unscale(stitcher.result())[: len(values)]
-        return np.where(np.isnan(values), filled, values)
+        return self.scaler_.unscale(stitcher.result())
 
     # ------------------------------------------------------------ columns
 
@@ -304,7 +342,7 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         info = {
             "kind": "T1Imputer",
             "params": params,
-            "network": asdict(self.model_.config),
+            "network": {"name": self.model_.name, **asdict(self.model_.config)},
             "scaler": self.scaler_.to_dict(),
             "known": self.known_.tolist(),
             "columns": list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None,
@@ -322,7 +360,8 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             k: tuple(v) if isinstance(v, list) else v for k, v in info["params"].items()
         }
         imputer = cls(**params)
-        imputer.model_ = T1(T1Config(**info["network"]))
+        kind = model_class(info["network"].pop("name", "t1"))
+        imputer.model_ = kind(kind.Config(**info["network"]))
         imputer.model_.load_state_dict(tensors)
         imputer.scaler_ = Scaler.from_dict(info["scaler"])
         imputer.known_ = np.array(info["known"], dtype=bool)
@@ -340,5 +379,70 @@ def _lengthen(values: FloatArray, window: int) -> FloatArray:
     return np.pad(values, ((0, short), (0, 0)), constant_values=np.nan) if short else values
 
 
-def _windows(series: list[FloatArray], window: int, stride: int = 1) -> WindowSet:
-    return WindowSet.concat([WindowSet.from_series(v, window, stride) for v in series])
+def _fit_scaler(values: list[FloatArray]) -> Scaler:
+    """The scaler of some series (time, vars), a few columns at a time."""
+    shape = sum(len(v) for v in values), values[0].shape[1]
+    parts = [Scaler.from_observed(np.concatenate([v[:, b] for v in values])) for b in column_blocks(shape)]
+    if len(parts) < 2:
+        return parts[0] if parts else Scaler.from_observed(np.concatenate(values))
+    return Scaler(mean=np.concatenate([p.mean for p in parts]), std=np.concatenate([p.std for p in parts]))
+
+
+def _scaled(scaler: Scaler, values: list[FloatArray]) -> tuple[npt.NDArray[np.float32], BoolArray]:
+    """The series one after the other in standard units (row, vars), 0 where missing, and what was seen."""
+    rows = np.empty((sum(len(v) for v in values), values[0].shape[1]), dtype=np.float32)
+    seen = np.empty(rows.shape, dtype=bool)
+    at = 0
+    for v in values:
+        for first in range(0, len(v), ROWS):
+            part = scaler.scale(v[first : first + ROWS])
+            here = slice(at, at + len(part))
+            seen[here] = ~np.isnan(part)
+            rows[here] = np.where(seen[here], part, 0.0)
+            at += len(part)
+    return rows, seen
+
+
+def n_gappy_windows(values: FloatArray, window: int) -> int:
+    """How many windows a fill of a series (time, vars) has to compute."""
+    gappy = np.zeros(max(len(values), window), dtype=bool)
+    for first in range(0, len(values), ROWS):
+        gappy[first : first + ROWS][: len(values) - first] = np.isnan(values[first : first + ROWS]).any(
+            axis=1
+        )
+    begin = starts(len(gappy), window, max(1, window // 2))
+    count = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(gappy)])
+    return int(np.count_nonzero(count[begin + window] > count[begin]))
+
+
+def seconds_per_window(
+    n_vars: int, window: int, *, network: str = "t1", n_channels: int = 64, device: str = "auto"
+) -> float:
+    """How long a network of this size takes to fill one window, by the clock."""
+    keep_freed_memory()
+    place = resolve_device(device)
+    n_windows = min(max(TIMED // n_vars, 8), BATCH)
+    taken = []
+    with own_randomness(place):
+        model = new_network(network, n_vars, window, n_channels).to(place).eval()
+        x = torch.zeros(n_windows, window, n_vars, device=place)
+        for _ in range(3):  # the first one also builds what the weights need only once
+            began = perf_counter()
+            model.impute(x, x > 0).cpu()
+            taken.append((perf_counter() - began) / n_windows)
+    return sorted(taken)[1]
+
+
+def new_network(name: str, n_vars: int, window: int, n_channels: int) -> Model:
+    """T1 as it learns best in minutes, or another system, in its small size if it has one."""
+    if name != "t1":
+        size = {"size": "small"} if MODELS[name].small else {}
+        return build(name, n_vars=n_vars, window=window, **size)
+    return build(
+        name,
+        n_vars=n_vars,
+        window=window,
+        n_channels=n_channels,
+        anchor="neighbours" if n_vars <= MANY else "linear",  # docs/architecture.md says why
+        residual_scale=0.1,
+    )

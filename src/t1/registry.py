@@ -1,12 +1,27 @@
 """A dict of named things that says "did you mean ...?"."""
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from t1.errors import InputError
 
 T = TypeVar("T")
+
+
+def did_you_mean(name: object, names: Iterable[object], otherwise: str) -> str:
+    """A hint for a wrong name: the nearest right one, or `otherwise` where none is near."""
+    near = nearest_name(name, names)
+    return otherwise if near is None else f"Did you mean {near!r}?"
+
+
+def nearest_name(name: object, names: Iterable[object]) -> str | None:
+    """The one of `names` that was probably meant; capitals and spaces around it count least."""
+    folded: dict[str, str] = {}
+    for known in map(str, names):
+        folded.setdefault(known.strip().lower(), known)
+    near = difflib.get_close_matches(str(name).strip().lower(), folded, n=1, cutoff=0.5)
+    return folded[near[0]] if near else None
 
 
 class Registry(Mapping[str, T]):
@@ -30,8 +45,7 @@ class Registry(Mapping[str, T]):
     def __getitem__(self, name: str) -> T:
         if name in self._items:
             return self._items[name]
-        near = difflib.get_close_matches(str(name).lower(), self._items, n=1, cutoff=0.5)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(sorted(self._items))}."
+        hint = did_you_mean(name, self._items, f"Known: {', '.join(sorted(self._items))}.")
         raise InputError(f"unknown {self.kind} {name!r}.\n{hint}")
 
     def __contains__(self, name: object) -> bool:

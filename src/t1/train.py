@@ -21,7 +21,6 @@ from t1.data.window import WindowSet
 from t1.device import own_randomness, resolve_device, to_device
 from t1.errors import InputError, TrainingDiverged
 from t1.memory import keep_freed_memory
-from t1.metrics import ErrorSum
 from t1.models.base import Batch, Model
 from t1.progress import OnProgress, Progress
 from t1.run_state import (
@@ -238,24 +237,24 @@ class _Run:
         """Mean squared error over the hidden cells of all windows; the same cells at every validation."""
         self.model.eval()
         self.seed_torch(self.torch_seed(VALIDATION, 0))  # some models draw samples
-        errors = ErrorSum(valid.n_vars)
+        squares, count = 0.0, 0
         size = self.config.eval_batch_size
         for i in range(-(-len(valid) // size)):
             if self.should_stop():
                 return None
             values, observed = valid.batch(slice(i * size, (i + 1) * size))
             hidden = self.hidden_in_validation(i, values, observed)
-            visible = observed & ~hidden
-            shown = np.where(visible, values, np.float32(0))  # a model that looks too far finds nothing
-            fill = self.model(to_device(shown, self.device), to_device(visible, self.device))
-            errors.add(values, fill.cpu().numpy(), hidden)
+            batch = Batch(*(to_device(x, self.device) for x in (values, observed & ~hidden, hidden)))
+            errors = self.model.validation_errors(batch).cpu().double()
+            squares += float(errors.square().sum())
+            count += errors.numel()
         self.model.train()
-        if not errors.count:
+        if not count:
             raise InputError(
                 "no cell of the validation part was hidden, so nothing can be scored.\n"
                 "Hide a larger share, or train without a validation part."
             )
-        return errors.mse
+        return squares / count
 
     def hidden_in_validation(self, i: int, values: npt.NDArray[np.float32], observed: BoolArray) -> BoolArray:
         """What is hidden in batch `i` of every validation."""

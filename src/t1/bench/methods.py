@@ -12,6 +12,8 @@ from t1.data.catalog import Dataset
 from t1.data.window import covered
 from t1.metrics import ErrorSum
 from t1.models.classic import CLASSIC
+from t1.models.seasons import find_period
+from t1.models.tabular import RowImputer, learn_iterative, learn_knn
 from t1.registry import Registry
 
 BoolArray = npt.NDArray[np.bool_]
@@ -43,8 +45,6 @@ for _name in ("mean", "locf", "nearest", "linear"):
 @FITTED.add("seasonal")
 def seasonal(dataset: Dataset, seed: int) -> Fill:
     """The period is found in the training part; a window shorter than two periods has no season to show."""
-    from t1.models.classic import find_period
-
     train = training_rows(dataset)
     period = find_period(train)
 
@@ -57,24 +57,26 @@ def seasonal(dataset: Dataset, seed: int) -> Fill:
     return fill
 
 
-def _row_by_row(name: str) -> None:
-    """A scikit-learn imputer fitted on the training rows; a time step is a sample."""
+def _row_by_row(rows: RowImputer) -> Fill:
+    """A time step is a sample, whatever its window."""
 
-    @FITTED.add(name)
-    def method(dataset: Dataset, seed: int) -> Fill:
-        from t1.models import tabular
+    def fill(values: npt.NDArray[np.float32], observed: BoolArray) -> npt.NDArray[np.float32]:
+        shown = np.where(observed, values, np.nan).astype(np.float64)
+        return _known(rows.fill(shown.reshape(-1, values.shape[-1])).reshape(values.shape))
 
-        fitted = tabular.fitted(name, training_rows(dataset), seed=seed)
-
-        def fill(values: npt.NDArray[np.float32], observed: BoolArray) -> npt.NDArray[np.float32]:
-            shown = np.where(observed, values, np.nan).astype(np.float64)
-            return _known(fitted(shown.reshape(-1, values.shape[-1])).reshape(values.shape))
-
-        return fill
+    return fill
 
 
-for _name in ("knn", "iterative"):
-    _row_by_row(_name)
+@FITTED.add("knn")
+def knn(dataset: Dataset, seed: int) -> Fill:
+    """scikit-learn's KNNImputer on the training rows."""
+    return _row_by_row(learn_knn(training_rows(dataset)))
+
+
+@FITTED.add("iterative")
+def iterative(dataset: Dataset, seed: int) -> Fill:
+    """scikit-learn's IterativeImputer on the training rows."""
+    return _row_by_row(learn_iterative(training_rows(dataset), seed=seed))
 
 
 def method_fill(name: str, dataset: Dataset, seed: int) -> Fill:
@@ -88,7 +90,7 @@ def series_fill(name: str, dataset: str) -> Callable[[FloatArray, int], FloatArr
     from t1.models.pswi import pswi, settings_for
 
     settings = settings_for(dataset)
-    return lambda values, seed: pswi(values, rng=default_rng(seed), **settings)
+    return lambda values, seed: pswi(values, rng=seed, **settings)
 
 
 def training_rows(dataset: Dataset) -> FloatArray:
@@ -114,4 +116,5 @@ def score_series(
 
 def _known(filled: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
     """The training mean, 0, where a method had nothing to go by."""
-    return np.nan_to_num(filled, nan=0.0).astype(np.float32)
+    known: npt.NDArray[np.float32] = np.nan_to_num(filled, nan=0.0).astype(np.float32)
+    return known

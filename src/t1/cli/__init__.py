@@ -11,6 +11,7 @@ from t1 import __version__
 from t1.cli.bench import add_bench
 from t1.cli.data import add_data
 from t1.cli.fill import add_impute, add_train
+from t1.cli.models import add_models
 from t1.errors import InputError, T1Error
 
 
@@ -38,4 +39,5 @@ def _parser() -> argparse.ArgumentParser:
     add_train(commands.add_parser("train", help="train T1 on a file, to be used by impute --model"))
     add_data(commands.add_parser("data", help="the benchmark's datasets: list, info, fetch"))
     add_bench(commands.add_parser("bench", help="the paper's experiments: run, table, status"))
+    add_models(commands.add_parser("models", help="every system, who made it, what it costs"))
     return parser

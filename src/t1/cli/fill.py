@@ -22,7 +22,7 @@ def add_impute(p: argparse.ArgumentParser) -> None:
     p.add_argument("--in-place", action="store_true", help="allow the output to be the input")
     _add_reading(p)
     fill = p.add_argument_group("filling")
-    fill.add_argument("--method", help="one for all: linear, nearest, seasonal, regression, t1")
+    fill.add_argument("--method", help="one for all: linear, seasonal, regression, t1, ... (t1 models)")
     fill.add_argument("--model", metavar="FOLDER", help="a folder that t1 train wrote: nothing is trained")
     fill.add_argument("--budget", default="2m", help="60s, 5m, 1h or quality (default: 2m)")
     fill.add_argument("--add-missing-rows", action="store_true", help="insert rows for absent time stamps")
@@ -72,19 +72,20 @@ def _reading(a: argparse.Namespace) -> dict[str, Any]:
 
 
 def _train(a: argparse.Namespace) -> int:
-    from t1.api import Options, train_file
-    from t1.progress import progress_line
+    with interruptible("keeping the best so far") as should_stop:
+        from t1.api import Options, train_file
+        from t1.progress import progress_line
 
-    options = Options(budget=a.budget, seed=a.seed)
-    with interruptible("keeping the best so far") as should_stop, progress_line("T1 learns") as on_progress:
-        imputer = train_file(
-            a.input,
-            a.output,
-            reading=_reading(a),
-            options=options,
-            on_progress=on_progress,
-            should_stop=should_stop,
-        )
+        options = Options(budget=a.budget, seed=a.seed)
+        with progress_line("T1 learns") as on_progress:
+            imputer = train_file(
+                a.input,
+                a.output,
+                reading=_reading(a),
+                options=options,
+                on_progress=on_progress,
+                should_stop=should_stop,
+            )
     result = imputer.result_
     print(f"trained {result.steps:,} steps in {result.seconds:.0f} s (ended by: {result.reason}): {a.output}")
     return 0
@@ -95,34 +96,32 @@ def _impute(a: argparse.Namespace) -> int:
         raise InputError(
             "the output is the input, whose gaps would be lost.\nAdd --in-place if you want that."
         )
-    from t1.api import Options, impute_file
-    from t1.progress import progress_line
+    with interruptible("filling with the best so far") as should_stop:  # imports take seconds: from now on
+        from t1.api import Options, impute_file
+        from t1.progress import progress_line
 
-    options = Options(
-        method=a.method,
-        budget=a.budget,
-        intervals=a.intervals,
-        max_gap=a.max_gap,
-        minimum=_bounds("--min", a.min),
-        maximum=_bounds("--max", a.max),
-        integer=a.integer,
-        lock=a.lock,
-        seed=a.seed,
-    )
-    with (
-        interruptible("filling with the best so far") as should_stop,
-        progress_line("T1 learns") as on_progress,
-    ):
-        result = impute_file(
-            a.input,
-            a.output,
-            reading=_reading(a),
-            options=options,
-            model=a.model,
-            add_missing_rows=a.add_missing_rows,
-            on_progress=on_progress,
-            should_stop=should_stop,
+        options = Options(
+            method=a.method,
+            budget=a.budget,
+            intervals=a.intervals,
+            max_gap=a.max_gap,
+            minimum=_bounds("--min", a.min),
+            maximum=_bounds("--max", a.max),
+            integer=a.integer,
+            lock=a.lock,
+            seed=a.seed,
         )
+        with progress_line("T1 learns") as on_progress:
+            result = impute_file(
+                a.input,
+                a.output,
+                reading=_reading(a),
+                options=options,
+                model=a.model,
+                add_missing_rows=a.add_missing_rows,
+                on_progress=on_progress,
+                should_stop=should_stop,
+            )
     _tell(a, result)
     return 0
 

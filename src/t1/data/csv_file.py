@@ -11,7 +11,7 @@ import numpy as np
 
 from t1.data.csv_numbers import CELLS, inner_spans, write_numbers
 from t1.data.csv_scan import Cells, IntArray
-from t1.data.data_file import AnyArray, DataFile, FloatArray, NewRows
+from t1.data.data_file import AnyArray, BoolArray, DataFile, FloatArray, NewRows
 from t1.data.dates import TimeFormat
 from t1.data.timeline import anchors
 from t1.errors import InputError
@@ -38,20 +38,25 @@ class CsvFile(DataFile):
         stream: IO[bytes],
         suffixes: str,
         filled: FloatArray,
+        missing: BoolArray,
         extra: Mapping[str, AnyArray],
         new_rows: NewRows | None,
     ) -> None:
         if suffixes.endswith((".parquet", ".pq")):
             raise InputError("a CSV file is written back as CSV.\nGive the output a name that ends in .csv.")
         if not suffixes.endswith(".gz"):
-            stream.writelines(self._pieces(filled, extra, new_rows))
+            stream.writelines(self._pieces(filled, missing, extra, new_rows))
             return
         with gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=6, mtime=0) as packed:
-            for piece in self._pieces(filled, extra, new_rows):
+            for piece in self._pieces(filled, missing, extra, new_rows):
                 packed.write(piece)
 
     def _pieces(
-        self, filled: FloatArray, extra: Mapping[str, AnyArray], new_rows: NewRows | None
+        self,
+        filled: FloatArray,
+        missing: BoolArray,
+        extra: Mapping[str, AnyArray],
+        new_rows: NewRows | None,
     ) -> Iterator[bytes]:
         """The file's bytes from first to last, a few rows at a time."""
         cells, raw = self.cells, memoryview(self.cells.data.data)
@@ -62,7 +67,7 @@ class CsvFile(DataFile):
         step = max(1, CELLS // len(self.names))
         for begin in range(0, len(cells.ends), step):
             rows = slice(begin, min(begin + step, len(cells.ends)))
-            start, end, texts = self._fills(rows, filled[rows])
+            start, end, texts = self._fills(rows, filled[rows], missing[rows])
             if extra or tails:
                 row_ends = cells.ends[rows, -1]
                 added = [b""] * len(row_ends)
@@ -81,9 +86,10 @@ class CsvFile(DataFile):
             yield b"".join(out)
         yield bytes(raw[done : cells.size])
 
-    def _fills(self, rows: slice, filled: FloatArray) -> tuple[IntArray, IntArray, list[bytes]]:
+    def _fills(
+        self, rows: slice, filled: FloatArray, write: BoolArray
+    ) -> tuple[IntArray, IntArray, list[bytes]]:
         """Which bytes of some rows to replace, from the first to the last, and by what."""
-        write = np.isnan(self.values[rows]) & np.isfinite(filled)
         i, j = np.nonzero(write)
         column = np.asarray(self.at, dtype=np.int64)[j]
         starts, ends = self.cells.starts(rows), self.cells.ends[rows]

@@ -18,10 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from t1.errors import InputError
+from t1.registry import did_you_mean
 
 FloatArray = npt.NDArray[np.float64]
 TimeArray = npt.NDArray[np.datetime64]
 AnyArray = npt.NDArray[Any]
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,20 +55,27 @@ class DataFile(ABC):
         target: str | Path,
         filled: FloatArray,
         *,
+        observed: BoolArray | None = None,
         extra: Mapping[str, AnyArray] | None = None,
         new_rows: NewRows | None = None,
     ) -> None:
-        """Write the file with `filled` (rows, vars) in its missing cells only; all of it or nothing."""
+        """Write the file with `filled` (rows, vars) in its missing cells only; all of it or nothing.
+
+        `observed` (rows, vars) are the cells to leave alone, for a caller who has filled `values` themselves;
+        `extra` are columns (rows,) to add. A mapping that makes them one at a time saves memory.
+        """
         filled = np.asarray(filled, dtype=np.float64)
         if filled.shape != self.values.shape:
             raise InputError(
                 f"the filled values have shape {filled.shape}, the file has {self.values.shape}.\n"
                 "Give one value for every cell of the file's numeric columns."
             )
-        extra = {name: np.asarray(cells) for name, cells in (extra or {}).items()}
+        extra = extra or {}
         self._check_extra(extra, new_rows)
         with open_target(target) as stream:
-            self._write(stream, _suffixes(target), filled, extra, new_rows)
+            missing = np.isnan(self.values) if observed is None else ~observed
+            missing &= np.isfinite(filled)
+            self._write(stream, _suffixes(target), filled, missing, extra, new_rows)
 
     @abstractmethod
     def _write(
@@ -74,9 +83,11 @@ class DataFile(ABC):
         stream: IO[bytes],
         suffixes: str,
         filled: FloatArray,
+        missing: BoolArray,
         extra: Mapping[str, AnyArray],
         new_rows: NewRows | None,
-    ) -> None: ...
+    ) -> None:
+        """Write `filled` where `missing` is True, both (rows, vars)."""
 
     @property
     @abstractmethod
@@ -142,10 +153,8 @@ def choose(
     def find(wanted: str, option: str) -> int:
         if wanted in at:
             return at[wanted]
-        near = difflib.get_close_matches(wanted, names, n=1, cutoff=0.5)
-        folded = [name for name in names if name.strip().lower() == wanted.strip().lower()] or near
         some = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
-        hint = f"Did you mean {folded[0]!r}?" if folded else f"The file has {some}."
+        hint = did_you_mean(wanted, names, f"The file has {some}.")
         raise InputError(f"{option} {wanted!r}: the file has no such column.\n{hint}")
 
     time_at = None if time is None else find(time, "--time")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -10,10 +9,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from t1.data.data_file import AnyArray, DataFile, FloatArray, NewRows, TimeArray, choose
+from t1.data.data_file import AnyArray, BoolArray, DataFile, FloatArray, NewRows, TimeArray, choose
 from t1.data.dates import is_time_name, read_dates, read_numeric_dates
 from t1.data.timeline import anchors
 from t1.errors import InputError
+
+CELLS_AT_ONCE = 1 << 20  # that are written together, as one row group
 
 
 def _pyarrow() -> tuple[Any, Any]:
@@ -44,6 +45,7 @@ class ParquetFile(DataFile):
         stream: IO[bytes],
         suffixes: str,
         filled: FloatArray,
+        missing: BoolArray,
         extra: Mapping[str, AnyArray],
         new_rows: NewRows | None,
     ) -> None:
@@ -52,18 +54,37 @@ class ParquetFile(DataFile):
             raise InputError(
                 "a Parquet file is written back as Parquet.\nGive the output a name that ends in .parquet."
             )
-        table = self.table
+        if new_rows is not None and len(new_rows.times):
+            whole = self._insert(pa, self._filled(pa, slice(None), filled, missing, extra), new_rows)
+            parquet.write_table(whole, stream, compression=self.compression)
+            return
+        step = max(CELLS_AT_ONCE // (self.table.num_columns + len(extra)), 1)
+        parts = (
+            self._filled(pa, slice(begin, begin + step), filled, missing, extra)
+            for begin in range(0, len(self.table), step)
+        )
+        first = next(parts)
+        with parquet.ParquetWriter(stream, first.schema, compression=self.compression) as writer:
+            writer.write_table(first)
+            for part in parts:
+                writer.write_table(part)
+
+    def _filled(
+        self, pa: Any, rows: slice, filled: FloatArray, missing: BoolArray, extra: Mapping[str, AnyArray]
+    ) -> Any:
+        """Some rows of the table with their gaps filled and the extra columns at the end."""
+        begin, end, _ = rows.indices(len(self.table))
+        table = self.table.slice(begin, end - begin)
         for k, name in enumerate(self.columns):
-            write = np.isnan(self.values[:, k]) & np.isfinite(filled[:, k])
+            write = missing[rows, k]
             if write.any():
                 j = table.schema.get_field_index(name)
-                column = _fill(pa, table.column(j), write, filled[:, k])
+                column = _fill(pa, table.column(j), write, filled[rows, k])
                 table = table.set_column(j, table.schema.field(j), column)
         for name, cells in extra.items():
-            table = table.append_column(name, _extra_column(pa, cells))
-        if new_rows is not None and len(new_rows.times):
-            table = self._insert(pa, table, new_rows)
-        parquet.write_table(table, stream, compression=self.compression)
+            # a copy: arrow would keep the whole column alive for the sake of a few rows
+            table = table.append_column(name, _extra_column(pa, cells[rows].copy()))
+        return table
 
     def _insert(self, pa: Any, table: Any, new: NewRows) -> Any:
         assert self.time is not None
@@ -109,7 +130,7 @@ def read_parquet(
     """Read a Parquet file from its bytes."""
     pa, parquet = _pyarrow()
     try:
-        file = parquet.ParquetFile(io.BytesIO(raw))
+        file = parquet.ParquetFile(pa.BufferReader(raw))
         table = file.read()
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"not a readable Parquet file: {error}.\nWrite it again.") from None
@@ -122,7 +143,7 @@ def read_parquet(
     codes = [float(value) for value in missing_values if _is_number(value)]
     passed: dict[str, str] = {}
     at: list[int] = []
-    found: list[FloatArray] = []
+    numbers = np.empty((len(table), sum(_is_numeric(pa, kind) for kind in table.schema.types)))
     for j, field_ in enumerate(table.schema):
         kind = field_.type
         if j in (time_at, choice.id):
@@ -149,8 +170,8 @@ def read_parquet(
                 )
             if np.isnan(values).all():
                 problems.append(f"column {field_.name!r} has no observed value.")
+            numbers[:, len(at)] = values
             at.append(j)
-            found.append(values)
     if not at:
         raise InputError(
             f"no column holds numbers (found: {', '.join(map(repr, names[:8]))}).\nCheck the file."
@@ -162,7 +183,7 @@ def read_parquet(
     groups = file.metadata.num_row_groups
     packed = file.metadata.row_group(0).column(0).compression.lower() if groups else "snappy"
     return ParquetFile(
-        values=np.ascontiguousarray(np.stack(found).T),
+        values=numbers if len(at) == numbers.shape[1] else numbers[:, : len(at)].copy(),
         columns=tuple(names[j] for j in at),
         decimals=tuple(_decimals(pa, table.schema.field(j).type) for j in at),
         time=times,

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t1.fill.gaps import gap_lengths
+from t1.fill.gaps import find_runs, gap_lengths
 from t1.imputer import T1Imputer
-from t1.models.classic import FloatArray
+from t1.models.classic import FloatArray, column_blocks
 
 SHORTEST = 24  # rows that a coarser table must have, to be worth a network
 
@@ -42,8 +42,9 @@ def coarse_step(series: Sequence[FloatArray], window: int) -> int | None:
     for values in series:
         observed = ~np.isnan(values)
         alive = np.any(observed, axis=0)
-        if alive.any():
-            longest = max(longest, int(gap_lengths(observed[:, alive]).max()))
+        runs = find_runs(observed)
+        length = (runs.stop - runs.start)[alive[runs.column]]
+        longest = max(longest, int(length.max(initial=0)))
     step = -(-longest // (window // 2))
     step = min(step, max(len(values) for values in series) // SHORTEST)
     return step if step > 1 and longest > window // 2 else None
@@ -51,9 +52,10 @@ def coarse_step(series: Sequence[FloatArray], window: int) -> int | None:
 
 def block_means(values: FloatArray, step: int) -> FloatArray:
     """Means of the observed cells of every `step` rows, (blocks, vars); NaN where there is none."""
-    short = -len(values) % step
-    padded = np.pad(values, ((0, short), (0, 0)), constant_values=np.nan)
-    blocks = padded.reshape(-1, step, values.shape[1])
-    count = (~np.isnan(blocks)).sum(axis=1)
-    means: FloatArray = np.nansum(blocks, axis=1) / np.where(count > 0, count, np.nan)
+    means = np.empty((-(-len(values) // step), values.shape[1]))
+    for block in column_blocks(values.shape):
+        padded = np.pad(values[:, block], ((0, -len(values) % step), (0, 0)), constant_values=np.nan)
+        blocks = padded.reshape(len(means), step, -1)
+        count = (~np.isnan(blocks)).sum(axis=1)
+        means[:, block] = np.nansum(blocks, axis=1) / np.where(count > 0, count, np.nan)
     return means

@@ -1,12 +1,14 @@
 """A filled table, and where each filled cell came from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from t1.fill.gaps import BoolArray, Codes, Lengths
+from t1.fill.gaps import BoolArray, Codes, IntArray, Lengths, put_missing
 from t1.fill.rules import LEFT_EMPTY, rule_name
 from t1.fill.scorecard import Scorecard
 
@@ -14,24 +16,87 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Missing:
+    """What became of the missing cells: arrays (cells,), column by column and in each from first to last.
+
+    Most tables have few gaps, and so there is no need for a table of each.
+    """
+
+    method: Codes  # which of method_names filled the cell; -1: left empty
+    gap: Lengths  # length of the run the cell lies in
+    rule: Codes  # sums of the codes in rules.py
+    lo: FloatArray | None  # NaN where nothing was filled
+    hi: FloatArray | None
+
+    def take(self, index: IntArray) -> "Missing":
+        """Some of the cells, in a new order."""
+        bands = (None if band is None else band[index] for band in (self.lo, self.hi))
+        lo, hi = bands
+        return Missing(method=self.method[index], gap=self.gap[index], rule=self.rule[index], lo=lo, hi=hi)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Filled:
-    """All arrays are (time, vars)."""
+    """A filled table (time, vars); `method`, `gap`, `rule`, `lo` and `hi` are tables made when asked for."""
 
     values: FloatArray  # NaN where left empty
     observed: BoolArray
-    method: Codes  # which of method_names filled the cell; -1: observed, or left empty
+    missing: Missing = field(repr=False)
     method_names: tuple[str, ...]
-    lo: FloatArray | None  # NaN where nothing was filled
-    hi: FloatArray | None
-    gap: Lengths  # length of the run the cell lies in, 0 where observed
-    rule: Codes  # sums of the codes in rules.py
     scorecard: Scorecard
     columns: tuple[str, ...]
+    notes: tuple[str, ...] = ()  # which method was left out, and why
+
+    @cached_property
+    def method(self) -> Codes:
+        """Which of `method_names` filled the cell; -1: observed, or left empty."""
+        return self._table(self.missing.method, -1)
+
+    @cached_property
+    def gap(self) -> Lengths:
+        """Length of the run that the cell lies in, 0 where observed."""
+        return self._table(self.missing.gap, 0)
+
+    @cached_property
+    def rule(self) -> Codes:
+        """Sums of the codes in rules.py."""
+        return self._table(self.missing.rule, 0)
+
+    @cached_property
+    def lo(self) -> FloatArray | None:
+        """The lower ends of the intervals, NaN where nothing was filled."""
+        return None if self.missing.lo is None else self._table(self.missing.lo, np.nan)
+
+    @cached_property
+    def hi(self) -> FloatArray | None:
+        """The upper ends of the intervals, NaN where nothing was filled."""
+        return None if self.missing.hi is None else self._table(self.missing.hi, np.nan)
+
+    def band(self, which: str, column: int) -> FloatArray:
+        """One column (time,) of `lo` or `hi`, without making the whole table."""
+        cells: FloatArray = getattr(self.missing, which)
+        out = np.full(len(self.values), np.nan)
+        out[~self.observed[:, column]] = cells[self._bounds[column] : self._bounds[column + 1]]
+        return out
+
+    def rows(self, at: IntArray) -> "Filled":
+        """The table of some rows, in the order given."""
+        observed = self.observed[at]
+        index = []
+        for j in range(len(self.columns)):
+            place = np.cumsum(~self.observed[:, j]) + (self._bounds[j] - 1)
+            index.append(place[at[~observed[:, j]]])
+        cells = self.missing.take(np.concatenate([np.zeros(0, dtype=np.intp), *index]))
+        return replace(self, values=self.values[at], observed=observed, missing=cells)
 
     def provenance(self) -> pd.DataFrame:
         """One row per cell that was filled or left empty on purpose, sorted by row and column."""
-        row, column = np.nonzero((self.method >= 0) | (self.rule & LEFT_EMPTY > 0))
-        rules, which_rule = np.unique(self.rule[row, column], return_inverse=True)
+        cells = self.missing
+        keep = np.flatnonzero((cells.method >= 0) | (cells.rule & LEFT_EMPTY > 0))
+        column, row = (index[keep] for index in np.nonzero(~self.observed.T))
+        order = np.argsort(row, kind="stable")
+        row, column, cells = row[order], column[order], cells.take(keep[order])
+        rules, which_rule = np.unique(cells.rule, return_inverse=True)
         names = list(dict.fromkeys(self.columns))
         place = {name: i for i, name in enumerate(names)}
         of_column = np.array([place[name] for name in self.columns], dtype=np.intp)
@@ -41,15 +106,26 @@ class Filled:
                 "row": row,
                 "column": pd.Categorical.from_codes(of_column[column], categories=pd.Index(names)),
                 "method": pd.Categorical.from_codes(
-                    self.method[row, column], categories=pd.Index(self.method_names, dtype=object)
+                    cells.method, categories=pd.Index(self.method_names, dtype=object)
                 ),
-                "gap_length": self.gap[row, column],
+                "gap_length": cells.gap,
                 "value": self.values[row, column],
-                "lo": nothing if self.lo is None else self.lo[row, column],
-                "hi": nothing if self.hi is None else self.hi[row, column],
+                "lo": nothing if cells.lo is None else cells.lo,
+                "hi": nothing if cells.hi is None else cells.hi,
                 "rule": pd.Categorical.from_codes(
                     which_rule.reshape(-1),
                     categories=pd.Index([rule_name(int(r)) for r in rules], dtype=object),
                 ),
             }
         )
+
+    @cached_property
+    def _bounds(self) -> IntArray:
+        """Where the missing cells of each column begin and end, (vars + 1,)."""
+        counts = len(self.observed) - np.count_nonzero(self.observed, axis=0)
+        return np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(counts)])
+
+    def _table(self, cells: npt.NDArray[Any], observed: float) -> npt.NDArray[Any]:
+        table = np.full(self.observed.shape, observed, dtype=cells.dtype)
+        put_missing(table, self.observed, cells)
+        return table

@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from t1.errors import InputError
 from t1.fill.events import Events, default_events, own_events
-from t1.fill.gaps import N_CLASSES, BoolArray, Codes, IntArray, Lengths, find_runs, gap_class, gap_lengths
+from t1.fill.gaps import N_CLASSES, BoolArray, Codes, IntArray, Lengths, find_runs, gap_class
 
 CHOOSE, CALIBRATE, REPORT = PARTS = (0, 1, 2)
 CELLS = 900  # wanted per column and gap class: 300 for each part
@@ -108,13 +108,7 @@ class _Board:
         self.observed, self.rng, self.starts = observed, rng, starts
         self.n_rows, self.n_vars = observed.shape
         self.runs = find_runs(observed, starts)
-        # Where the real gap that a cell lies in begins and ends; a cell that is seen: itself, nothing.
-        self.first = np.repeat(np.arange(self.n_rows, dtype=np.int32)[:, None], self.n_vars, axis=1)
-        self.stop = self.first.copy()
-        length = self.runs.stop - self.runs.start
-        missing = ~observed.T
-        self.first.T[missing] = np.repeat(self.runs.start, length)
-        self.stop.T[missing] = np.repeat(self.runs.stop, length)
+        self.keys = self.runs.column * (self.n_rows + 1) + self.runs.start
         self.series = np.searchsorted(starts, np.arange(self.n_rows), side="right")
         self.taken = np.zeros_like(observed)
         self.hidden = np.zeros_like(observed)
@@ -138,8 +132,8 @@ class _Board:
         end = begin + length
         wanted = gap_class(length)
         # Beside or over a real gap the run is seen as a longer one, which must be of the same class.
-        low = np.where(self.observed[begin - 1, columns], begin, self.first[begin - 1, columns])
-        high = np.where(self.observed[end, columns], end, self.stop[end, columns])
+        low = np.where(self.observed[begin - 1, columns], begin, self._run(begin - 1, columns)[0])
+        high = np.where(self.observed[end, columns], end, self._run(end, columns)[1])
         keeps = gap_class(high - low) == wanted
         clear = keeps & (high - low == length)
         best: BoolArray | None = None
@@ -165,6 +159,13 @@ class _Board:
             self.taken[low[chosen, run] : high[chosen, run], columns[run]] = True
         return True
 
+    def _run(self, row: IntArray, column: IntArray) -> tuple[IntArray, IntArray]:
+        """Where the last real gap that begins at or before a cell begins and ends; of use if it holds it."""
+        if not len(self.keys):
+            return row, row
+        at = np.maximum(np.searchsorted(self.keys, column * (self.n_rows + 1) + row, side="right") - 1, 0)
+        return self.runs.start[at], self.runs.stop[at]
+
     def _take(self, row: IntArray, column: IntArray, code: Codes, columns: IntArray, codes: Codes) -> None:
         """Hide the cells, as the part that has least of this kind so far."""
         so_far = self.counts[:, columns, codes].sum(axis=1)
@@ -182,13 +183,15 @@ class _Board:
         column = np.concatenate([none, *(column for _, column, _ in self.moved)])
         sizes = [len(row) for row, _, _ in self.moved]
         parts = np.array([part for _, _, part in self.moved], dtype=np.int8)
-        lengths = gap_lengths(self.observed & ~self.hidden, self.starts)
+        runs = find_runs(self.observed & ~self.hidden, self.starts)
+        keys = runs.column * (self.n_rows + 1) + runs.start
+        run = np.searchsorted(keys, column * (self.n_rows + 1) + row, side="right") - 1
         return HoldOut(
             hidden=self.hidden,
             row=row,
             column=column,
             event=np.repeat(np.arange(len(sizes)), sizes),
             part=np.repeat(parts, sizes),
-            length=lengths[row, column],
+            length=(runs.stop - runs.start)[run].astype(np.int32),
             starts=self.starts,
         )

@@ -3,7 +3,6 @@
 Rules touch fills only, never an observed cell. Codes are sums of the rules that touched a cell.
 """
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from t1.errors import InputError
 from t1.fill.gaps import BoolArray, Codes, Lengths
+from t1.registry import did_you_mean
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -65,9 +65,8 @@ class Rules:
         """Refuse a rule about a column that the table does not have."""
         for name in [*self.minimum, *self.maximum, *self.integer]:
             if name not in columns:
-                near = difflib.get_close_matches(str(name), [str(c) for c in columns], n=1, cutoff=0.5)
                 some = ", ".join(str(c) for c in columns[:10]) + (", ..." if len(columns) > 10 else "")
-                hint = f"Did you mean {near[0]!r}?" if near else f"The table has: {some}."
+                hint = did_you_mean(name, columns, f"The table has: {some}.")
                 raise InputError(f"a rule is about column {name!r}, which the table does not have.\n{hint}")
 
     def apply(
@@ -84,29 +83,42 @@ class Rules:
         self.check(columns)
         values = values.copy()
         code = np.zeros(values.shape, dtype=np.int8)
+        locked = self.locked_rows(len(values), times)
         for j, name in enumerate(columns):
-            low, high = self.bounds(name)
-            if np.isinf(low) and np.isinf(high) and name not in self.integer:
-                continue
-            filled = np.flatnonzero(~observed[:, j] & ~np.isnan(values[:, j]))
-            fill = values[filled, j]
-            whole = np.rint(fill) if name in self.integer else fill
-            inside = np.clip(whole, low, high)
-            code[filled, j] = ROUNDED * (whole != fill) + CLIPPED * (inside != whole)
-            values[filled, j] = inside
-            for band, outer in zip(bands or (), (np.minimum, np.maximum), strict=False):
-                band[filled, j] = outer(np.clip(band[filled, j], low, high), inside)
-        empty = self._lock(len(values), times)[:, None] & ~observed
-        code[empty] = LOCKED
-        if self.max_gap is not None:
-            long = lengths > self.max_gap
-            code[long] = np.where(empty[long], LOCKED | TOO_LONG, TOO_LONG)
-            empty |= long
-        for array in (values, *(bands or ())):
-            array[empty] = np.nan
+            rows = np.flatnonzero(~observed[:, j])
+            cells = [array[rows, j] for array in (values, *(bands or ()))]
+            code[rows, j] = self.touch(name, cells, lengths[rows, j], locked[rows])
+            for array, after in zip((values, *(bands or ())), cells, strict=True):
+                array[rows, j] = after
         return values, code
 
-    def _lock(self, n_rows: int, times: npt.ArrayLike | None) -> BoolArray:
+    def touch(self, name: str, cells: Sequence[FloatArray], lengths: Lengths, locked: BoolArray) -> Codes:
+        """Change the fills of one column, and their lower and upper bands if given, in place; the codes.
+
+        All arrays are (cells,), of the missing cells of the column.
+        """
+        fill, *bands = cells
+        low, high = self.bounds(name)
+        code = np.zeros(len(fill), dtype=np.int8)
+        if np.isfinite(low) or np.isfinite(high) or name in self.integer:
+            filled = ~np.isnan(fill)
+            whole = np.rint(fill) if name in self.integer else fill.copy()
+            inside = np.clip(whole, low, high)
+            code[:] = filled * (ROUNDED * (whole != fill) + CLIPPED * (inside != whole))
+            fill[:] = inside
+            for band, outer in zip(bands, (np.minimum, np.maximum), strict=False):
+                band[:] = np.where(filled, outer(np.clip(band, low, high), inside), band)
+        code[locked] = LOCKED
+        empty = locked
+        if self.max_gap is not None:
+            long = lengths > self.max_gap
+            code[long] = np.where(locked[long], LOCKED | TOO_LONG, TOO_LONG)
+            empty = locked | long
+        for array in cells:
+            array[empty] = np.nan
+        return code
+
+    def locked_rows(self, n_rows: int, times: npt.ArrayLike | None) -> BoolArray:
         """The locked rows (time,)."""
         locked = np.zeros(n_rows, dtype=bool)
         when = np.arange(n_rows) if times is None else np.asarray(times)

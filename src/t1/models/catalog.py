@@ -131,7 +131,7 @@ _add(
     family="diffusion",
     place="t1.models.csdi:CSDI",
     needs=("pypots",),
-    small={"n_layers": 2, "n_channels": 32},
+    small={"n_layers": 2, "n_channels": 32, "n_heads": 4},
 )
 _add(
     "brits",
@@ -141,6 +141,7 @@ _add(
     family="recurrent",
     place="t1.models.brits:BRITS",
     needs=("pypots",),
+    small={"d_hidden": 128},
 )
 _add(
     "sssd",
@@ -149,7 +150,7 @@ _add(
     year=2022,
     family="diffusion",
     place="t1.models.sssd:SSSD",
-    small={"n_blocks": 6, "n_channels": 64, "n_diffusion_steps": 50},
+    small={"n_blocks": 6, "n_channels": 64, "n_diffusion_steps": 20, "n_samples": 3},
     training={"learning_rate": 2e-4},
 )
 

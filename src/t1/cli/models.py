@@ -1,0 +1,56 @@
+"""`t1 models`: every system, who made it, and what it costs."""
+
+import argparse
+import json
+from importlib import resources
+
+
+def add_models(p: argparse.ArgumentParser) -> None:
+    """The one command `t1 models`."""
+    p.description = "Every system that t1 bench and t1 impute --method know."
+    p.set_defaults(run=_models)
+
+
+def _models(a: argparse.Namespace) -> int:
+    from rich.console import Console
+    from rich.table import Table
+
+    from t1.bench.paper import TITLES
+    from t1.bench.standard import METHODS
+    from t1.models.catalog import MODELS
+
+    file = resources.files("t1.models").joinpath("costs.json")
+    costs = json.loads(file.read_text(encoding="utf-8"))
+    table = Table(box=None, pad_edge=False)
+    for head in ("name", "system", "family", "parameters", "a step", "small", "a step", "needs"):
+        table.add_column(head, justify="right" if head in ("parameters", "a step", "small") else "left")
+    for name, entry in MODELS.items():
+        cost = costs["systems"].get(name, {})
+        absent = f"{', '.join(entry.absent)} (pip install 't1-impute[bench]')" if entry.absent else ""
+        table.add_row(
+            name,
+            f"{entry.title}, {entry.year}",
+            entry.family,
+            *_cost(cost.get("paper")),
+            *_cost(cost.get("small")),
+            absent or ", ".join(entry.needs) or "nothing",
+        )
+    for name in METHODS:
+        needs = "POT" if name == "pswi" else "nothing"
+        table.add_row(name, TITLES[name], "no network", "0", "–", "–", "–", needs)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=200)
+    console.print(table)
+    console.print(
+        f"Parameters at 7 variables; a step relative to T1's, batch 16, window 96, one run of "
+        f"benchmarks/models.py on {costs['threads']} threads, {costs['date']}. "
+        "Papers: docs/protocol.md."
+    )
+    return 0
+
+
+def _cost(found: dict[str, float] | None) -> tuple[str, str]:
+    if found is None:
+        return "–", "–"
+    return f"{found['parameters']:,}", f"{found['relative_step']:.2g}x"
