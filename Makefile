@@ -12,7 +12,7 @@ export T1_GOLDEN_DIR ?= $(abspath ../shared/golden)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "T1 needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
 	touch $@
 
 demo: .venv/ready        ## train on a bundled table with real gaps, fill it, print a scorecard

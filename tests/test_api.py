@@ -40,7 +40,7 @@ def test_pandas_keeps_everything_but_the_gaps():
     pd.testing.assert_index_equal(result.data.index, table.index)
     assert result.data.notna().all().all()
     assert_only_gaps_changed(table, result.data)
-    where = result.provenance()
+    where = result.provenance
     assert len(where) == table.isna().sum().sum()
     assert (where["lo"] <= where["value"]).all() and (where["value"] <= where["hi"]).all()
     assert result.scorecard.cells > 0 and "linear" in result.scorecard.verdict.lower()
@@ -106,9 +106,7 @@ def test_rules():
     assert len(fills) and fills.between(45, 55).all()
     fills = data["c"][holes["c"]].dropna()
     assert len(fills) and (fills == fills.round()).all()
-    assert (
-        set(result.provenance()["rule"]) >= {"max-gap", "lock"} or result.provenance()["rule"].nunique() > 2
-    )
+    assert set(result.provenance["rule"]) >= {"max-gap", "lock"} or result.provenance["rule"].nunique() > 2
 
 
 def test_a_random_walk_is_filled_by_linear_and_said_so():

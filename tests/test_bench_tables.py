@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench_rows import row as any_row
+from t1.bench.cost import cost_picture, cost_table
 from t1.bench.grid import Cell, Grid, Head
 from t1.bench.lineup import line_up
 from t1.bench.notes import duration
@@ -547,3 +548,28 @@ def test_tables_need_neither_torch_nor_pandas():
     code = "import sys, t1.bench.render; print(*{'torch', 'pandas', 'sklearn'} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert result.stdout.strip() == ""
+
+
+# ------------------------------------------------------------ accuracy over cost
+
+
+def test_cost_puts_errors_beside_seconds():
+    rows = points((0.02, 0.04, 0.06, 0.08))
+    rows += points((0.2, 0.2, 0.2, 0.2), model="linear", stopped="nothing to train", parameters=0)
+    rows += [row(mse=0.03), row(dataset="ETTh2", mse=9.0)]
+    grid = cost_table(rows, "ETTh1")
+    assert [line[:5] for line in texts(grid)] == [
+        ["T1", "0.050", "0.030", "30 min", "50 s"],
+        ["Linear interpolation", "0.200", "–", "–", "40 s"],
+    ]
+    assert grid.lines[0][1].bold and not grid.lines[1][1].bold
+    with pytest.raises(InputError, match="nothing has run on Weather"):
+        cost_table(rows, "Weather")
+
+
+def test_the_picture_names_every_system(tmp_path):
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 't1-impute[bench]'")
+    rows = points((0.02, 0.04)) + points((0.2, 0.3), model="linear", stopped="nothing to train")
+    cost_picture(rows, "ETTh1", tmp_path / "cost.svg")
+    first = (tmp_path / "cost.svg").read_text()
+    assert "<!-- T1 -->" in first and "<!-- Linear interpolation -->" in first

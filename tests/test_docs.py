@@ -54,5 +54,5 @@ def test_the_snippet_of_the_page_runs(tmp_path):
     (snippet,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     quick = snippet.replace("t1.load_sample()", "t1.load_sample().iloc[:400]").replace("60s", "2s")
     assert quick.count("iloc") == 1 and "60s" not in quick
-    check = "assert result.data.notna().all().all() and len(result.provenance())"
+    check = "assert result.data.notna().all().all() and len(result.provenance)"
     subprocess.run([sys.executable, "-c", f"{quick}\n{check}"], check=True, cwd=tmp_path)

@@ -65,7 +65,7 @@ def test_observed_cells_are_never_changed_and_odd_tables_pass(table):
     assert np.isnan(filled.values[:, ~alive]).all()
     json.dumps(filled.scorecard.to_dict(), allow_nan=False)
     filled.scorecard.to_text()
-    assert len(filled.provenance()) == (filled.method >= 0).sum()
+    assert len(filled.provenance) == (filled.method >= 0).sum()
 
 
 def test_the_better_method_is_chosen_and_is_better():
@@ -150,7 +150,7 @@ def test_provenance_and_rules():
     table[3, 0] = table[5:9, 1] = table[15, 1] = NAN
     rules = Rules(max_gap=2, integer={"b"}, maximum={"a": 5.0}, locked=[(15, 15)])
     filled = fill_table(table, ["a", "b"], [], rules=rules, level=0.5)
-    origin = filled.provenance()
+    origin = filled.provenance
     assert list(origin.columns) == ["row", "column", "method", "gap_length", "value", "lo", "hi", "rule"]
     assert origin["row"].tolist() == [3, 5, 6, 7, 8, 15]
     assert origin["column"].tolist() == ["a", "b", "b", "b", "b", "b"]

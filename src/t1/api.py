@@ -77,7 +77,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class FilledTable(Filled):
-    """A filled table: `data` in the container it came in, `scorecard`, `provenance()`, `report(path)`."""
+    """A filled table: `data` in the container it came in, `scorecard`, `provenance`, `report(path)`."""
 
     data: Any = field(repr=False)
     times: npt.NDArray[Any] | None = field(repr=False)

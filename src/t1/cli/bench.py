@@ -20,6 +20,7 @@ def add_bench(p: argparse.ArgumentParser) -> None:
     commands = p.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands.add_parser("run", help="train and score models on the paper's datasets"))
     _add_table(commands.add_parser("table", help="our figures beside the published ones"))
+    _add_cost(commands.add_parser("cost", help="accuracy beside training time: a table and a picture"))
     _add_status(commands.add_parser("status", help="which runs are done, and how far"))
 
 
@@ -51,6 +52,14 @@ def _add_table(p: argparse.ArgumentParser) -> None:
     p.add_argument("--data", type=_names, default=None, metavar="A,B", help="only these datasets")
     p.add_argument("--models", type=_names, default=None, metavar="A,B", help="only these models")
     p.add_argument("--metric", choices=("mse", "mae", "both"), default=None)
+    p.add_argument("--format", default="md", help="md, html, latex or csv")
+    _add_store(p)
+
+
+def _add_cost(p: argparse.ArgumentParser) -> None:
+    p.set_defaults(run=_cost)
+    p.add_argument("--data", required=True, metavar="NAME", help="one dataset")
+    p.add_argument("--picture", metavar="FILE", help="draw error over training time: .svg or .png")
     p.add_argument("--format", default="md", help="md, html, latex or csv")
     _add_store(p)
 
@@ -119,6 +128,21 @@ def _table(a: argparse.Namespace) -> int:
 
     rows = Store(a.store).latest()
     print(render(table(a.study, rows, models=a.models, data=a.data, metric=a.metric), a.format))
+    return 0
+
+
+def _cost(a: argparse.Namespace) -> int:
+    from t1.bench.cost import cost_picture, cost_table
+    from t1.bench.render import render
+    from t1.bench.store import Store
+    from t1.data.catalog import spec
+
+    rows = Store(a.store).latest()
+    name = spec(a.data).name
+    print(render(cost_table(rows, name), a.format))
+    if a.picture:
+        cost_picture(rows, name, a.picture)
+        print(f"picture: {Path(a.picture).resolve()}", file=sys.stderr)
     return 0
 
 

@@ -136,9 +136,9 @@ def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
     if a.provenance:
         with open_target(a.provenance) as stream:
             if str(a.provenance).endswith((".parquet", ".pq")):
-                result.provenance().to_parquet(stream)
+                result.provenance.to_parquet(stream)
             else:
-                result.provenance().to_csv(stream, index=False)
+                result.provenance.to_csv(stream, index=False)
     if a.report:
         result.report(a.report)
     if a.quiet:

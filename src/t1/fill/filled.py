@@ -89,6 +89,7 @@ class Filled:
         cells = self.missing.take(np.concatenate([np.zeros(0, dtype=np.intp), *index]))
         return replace(self, values=self.values[at], observed=observed, missing=cells)
 
+    @cached_property
     def provenance(self) -> pd.DataFrame:
         """One row per cell that was filled or left empty on purpose, sorted by row and column."""
         cells = self.missing

@@ -1,0 +1,134 @@
+"""Accuracy beside cost: what an error was bought with, as a table and as a picture."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from t1.bench.grid import DASH, Cell, Grid, Head
+from t1.bench.lineup import Entry, line_up
+from t1.bench.notes import duration, run_notes, untrained
+from t1.bench.store import Row
+from t1.errors import InputError
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One entry on one dataset: mean errors over the scenarios of a kind, and what they cost."""
+
+    entry: Entry
+    point: float | None  # MSE, the mean over the ratios
+    block: float | None
+    train_seconds: float
+    eval_seconds: float  # of all scenarios together
+    parameters: int
+    trained: bool
+
+
+def costs(rows: Sequence[Row], dataset: str) -> list[Cost]:
+    """Every entry with rows on the dataset, the most accurate first; the mean over its seeds."""
+    found = []
+    for entry, each in line_up([row for row in rows if row.dataset == dataset]).items():
+        seeds = len({row.seed for row in each})
+        found.append(
+            Cost(
+                entry=entry,
+                point=_mean([row.mse for row in each if row.scenario.split()[0] in ("point", "natural")]),
+                block=_mean([row.mse for row in each if row.scenario == "block"]),
+                train_seconds=_mean([row.train_seconds for row in each]) or 0.0,
+                eval_seconds=sum(row.eval_seconds for row in each) / seeds,
+                parameters=each[0].parameters,
+                trained=not untrained(each[0]),
+            )
+        )
+    if not found:
+        raise InputError(
+            f"nothing has run on {dataset} yet.\nRun: t1 bench run point --data {dataset} --models linear,t1"
+        )
+    return sorted(found, key=lambda cost: (cost.point is None, cost.point))
+
+
+def cost_table(rows: Sequence[Row], dataset: str) -> Grid:
+    """Errors beside seconds, the most accurate first."""
+    found = costs(rows, dataset)
+    best = {
+        kind: min((f"{getattr(c, kind):.3f}" for c in found if getattr(c, kind) is not None), default="")
+        for kind in ("point", "block")
+    }
+
+    def error(cost: Cost, kind: str) -> Cell:
+        value: float | None = getattr(cost, kind)
+        if value is None:
+            return Cell(DASH)
+        return Cell(f"{value:.3f}", value, bold=f"{value:.3f}" == best[kind])
+
+    lines = [
+        (
+            Cell(cost.entry.label),
+            error(cost, "point"),
+            error(cost, "block"),
+            Cell(duration(cost.train_seconds) if cost.trained else DASH, cost.train_seconds),
+            Cell(duration(cost.eval_seconds), cost.eval_seconds),
+            Cell(f"{cost.parameters:,}" if cost.trained else DASH, cost.parameters),
+        )
+        for cost in found
+    ]
+    words = ("model", "training", "scoring")
+    names = ("model", "point MSE", "block MSE", "training", "scoring", "parameters")
+    here = line_up([row for row in rows if row.dataset == dataset])
+    return Grid(
+        title=f"{dataset}: accuracy and cost",
+        heads=tuple(Head(name, words=name in words) for name in names),
+        lines=tuple(lines),
+        notes=(
+            "Point: the mean over the ratios. Scoring: all scenarios together.",
+            *run_notes(here, [dataset]),
+        ),
+    )
+
+
+def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
+    """Error over training seconds, both logarithmic; methods without training are lines across."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError(
+            "pictures need matplotlib, which is not installed.\nTry: pip install 't1-impute[bench]'"
+        ) from None
+    found = [cost for cost in costs(rows, dataset) if cost.point is not None]
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.add_subplot()
+    for cost in found:
+        assert cost.point is not None
+        ours = cost.entry.model == "t1"
+        if cost.trained:
+            axes.scatter(cost.train_seconds, cost.point, s=60 if ours else 30, color="C3" if ours else "C0")
+            axes.annotate(
+                cost.entry.label,
+                (cost.train_seconds, cost.point),
+                textcoords="offset points",
+                xytext=(6, 3),
+                fontsize=8,
+                fontweight="bold" if ours else "normal",
+            )
+        else:
+            axes.axhline(cost.point, color="0.6", linewidth=0.8, linestyle="--")
+            axes.annotate(
+                cost.entry.label,
+                (0.01, cost.point),
+                xycoords=("axes fraction", "data"),
+                fontsize=8,
+                color="0.4",
+                va="bottom",
+            )
+    if any(cost.trained for cost in found):
+        axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("training seconds")
+    axes.set_ylabel("MSE, mean over the missing ratios")
+    axes.set_title(f"{dataset}: accuracy over cost (dashed: nothing to train)", fontsize=10)
+    figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
