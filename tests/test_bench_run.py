@@ -305,6 +305,7 @@ def test_an_estimate_follows_the_budget(waves):
     assert short.training == 0.01
     assert full.training > full.epoch > full.step > 0
     assert full.scoring > 0
+    assert str(estimate(plan("point", data=[waves], models=["linear"])[0], Limits())) == "nothing to train"
 
 
 @pytest.mark.parametrize(

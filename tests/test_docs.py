@@ -1,4 +1,4 @@
-"""Every command in docs/fill.md runs as it stands, on files such as it speaks of."""
+"""Every command in docs/fill.md and docs/protocol.md runs, on files such as they speak of."""
 
 import gzip
 import re
@@ -10,6 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from bench_rows import row
+from t1.bench.store import Store
 from t1.cli import main
 from test_cli import plant
 
@@ -56,3 +58,24 @@ def test_the_snippet_of_the_page_runs(tmp_path):
     assert quick.count("iloc") == 1 and "60s" not in quick
     check = "assert result.data.notna().all().all() and len(result.provenance)"
     subprocess.run([sys.executable, "-c", f"{quick}\n{check}"], check=True, cwd=tmp_path)
+
+
+PROTOCOL = (ROOT / "docs" / "protocol.md").read_text()
+BENCH = [text.split("#")[0].strip() for text in re.findall(r"^    t1 (.*)$", PROTOCOL, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("command", BENCH)
+def test_a_command_of_the_benchmark_page_runs(command, tmp_path, monkeypatch, data_dir):
+    """Runs are only planned and timed; tables are made from a row."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("T1_DATA_DIR", str(data_dir))
+    Store("results").append([row(), row(scenario="block"), row(id="illness", dataset="Illness")])
+    arguments = shlex.split(command)
+    if arguments[:2] == ["bench", "run"] and "--dry-run" not in arguments:
+        arguments.append("--dry-run")
+    assert main(arguments) == 0
+
+
+def test_every_command_of_the_benchmark_has_an_example():
+    shown = {" ".join(command.split()[:2]) for command in BENCH}
+    assert shown >= {"data list", "bench run", "bench table", "bench status", "bench cost"}

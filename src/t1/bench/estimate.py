@@ -9,6 +9,7 @@ import torch
 
 from t1.bench.run import Limits
 from t1.bench.scenarios import scenarios
+from t1.bench.standard import METHODS
 from t1.bench.study import Run
 from t1.data.catalog import load, spec
 from t1.device import resolve_device, to_device
@@ -30,6 +31,8 @@ class Estimate:
         return self.training + self.scoring
 
     def __str__(self) -> str:
+        if not self.step:
+            return "nothing to train"
         return (
             f"at most {_time(self.training)} of training (an epoch {_time(self.epoch)}, "
             f"a step {self.step * 1000:.0f} ms), then {_time(self.scoring)} of scoring"
@@ -38,6 +41,8 @@ class Estimate:
 
 def estimate(run: Run, limits: Limits, device: str = "cpu") -> Estimate:
     """Time the steps of an untrained model on the dataset's own windows."""
+    if run.model in METHODS:
+        return Estimate(step=0.0, epoch=0.0, training=0.0, scoring=0.0)
     place = resolve_device(device)
     dataset = load(run.dataset, split=run.split)
     model = build(run.model, n_vars=dataset.train.n_vars, window=dataset.train.window, **run.settings).to(
