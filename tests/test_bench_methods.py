@@ -12,9 +12,9 @@ from t1.bench.standard import METHODS, standard
 from t1.bench.store import Store
 from t1.bench.study import plan
 from t1.cli import main
-from t1.data.catalog import load, spec
+from t1.data.catalog import load, names, spec
 from t1.errors import InputError
-from t1.models.catalog import MODELS
+from t1.models.catalog import MODELS, model_class
 from t1.models.classic import linear
 
 
@@ -112,6 +112,17 @@ def test_small_is_taken_where_it_is_declared():
     assert standard(spec("ETTh2"), "timesnet").settings == {"d_model": 32, "d_ffn": 32}
     assert plan("point", data=["ETTh2"], models=["timesnet"])[0].settings["d_model"] == 32
     assert plan("point", data=["ETTh1"], models=["saits"])[0].mask == {"kind": "point", "rate": 0.2}
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if not MODELS[name].absent])
+def test_the_protocol_s_settings_are_settings_of_the_model(name):
+    config = model_class(name).Config
+    for dataset in names():
+        chosen = spec(dataset)
+        usual = standard(chosen, name)
+        config(n_vars=chosen.n_vars, window=chosen.window, **usual.settings)
+        config(n_vars=chosen.n_vars, window=chosen.window, **{**usual.settings, **MODELS[name].small})
+        assert usual.mask["kind"] in ("point", "own+point")
 
 
 def test_t1_models_lists_every_system(capsys):
