@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import t1
-from t1.api import Options, _seconds
 from t1.errors import InputError
 from t1.fill.learned import T1Candidate, group_columns
+from t1.options import Options, _seconds
 
 QUICK = {"budget": "2s"}
 

@@ -18,6 +18,7 @@ FLOORS = [
     {"train", "run_state", "schedule", "progress"},
     {"imputer", "fill"},
     {"report", "bench"},
+    {"options"},
     {"api"},
     {"cli"},
 ]

@@ -5,11 +5,9 @@ The command line is a thin shell over `impute_file`; both share `Options` and `f
 
 from __future__ import annotations
 
-import re
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,61 +16,27 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from t1.data.blocks import column_blocks
 from t1.data.data_file import DataFile, NewRows
 from t1.data.files import read_file
 from t1.data.table import Table, check_columns
 from t1.data.timeline import Timeline
 from t1.errors import InputError
-from t1.fill import Candidate, Filled, Rules, classic_candidates, fill_table
+from t1.fill import Candidate, Filled, classic_candidates, fill_table
 from t1.fill.candidates import SIMPLE_FIRST, WHOLE, whole_candidate
+from t1.fill.grid import Absent, Grid
 from t1.fill.learned import T1Candidate
 from t1.fill.plan import Plan
 from t1.imputer import T1Imputer
 from t1.models.catalog import MODELS
-from t1.models.classic import column_blocks
+from t1.options import Options, options_of
 from t1.progress import OnProgress
 from t1.registry import did_you_mean
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-QUALITY = 1800.0  # seconds that --budget quality trains at most; it stops when nothing gets better
 SAVING = 0.95  # of a budget is for training, where nothing has to be filled
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """How to fill; the same names as on the command line."""
-
-    method: str | None = None  # None: the hold-out chooses per column and gap length
-    intervals: float | None = None
-    max_gap: int | None = None
-    minimum: Mapping[str, float] = field(default_factory=dict)
-    maximum: Mapping[str, float] = field(default_factory=dict)
-    integer: Sequence[str] = ()
-    lock: Sequence[str] = ()  # "START..END" in the table's times, or row numbers
-    budget: str | float = "2m"
-    seed: int = 102
-
-    def __post_init__(self) -> None:
-        _seconds(self.budget)
-        if self.intervals is not None and not 0 < self.intervals < 1:
-            raise InputError(f"intervals must be between 0 and 1, got {self.intervals}.\nGive 0.9 for 90 %.")
-
-    @property
-    def seconds(self) -> float:
-        """How long the whole run may take."""
-        return _seconds(self.budget)
-
-    def rules(self, times: npt.NDArray[Any] | None) -> Rules:
-        """The rules about fills, with the locks as pairs of times or row numbers."""
-        return Rules(
-            max_gap=self.max_gap,
-            minimum=self.minimum,
-            maximum=self.maximum,
-            integer=self.integer,
-            locked=[_lock(text, dated=times is not None) for text in self.lock],
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +85,7 @@ def impute(
     of `Options`: method, intervals, max_gap, minimum, maximum, integer, lock, budget, seed.
     """
     began = clock.perf_counter()
-    chosen = _options(options)
+    chosen = options_of(options)
     if isinstance(data, np.ndarray | list | tuple):
         names, times, ids = None, None, None
         part = data
@@ -202,7 +166,7 @@ def train_file(
     """Train T1 on the observed cells of a file and save it, for `impute_file(model=folder)`."""
     began = clock.perf_counter()
     file = read_file(source, **reading)
-    grid = _Grid.of(file.values, Timeline(len(file.values), file.time, file.ids))
+    grid = Grid.of(file.values, Timeline(len(file.values), file.time, file.ids))
     seconds = options.seconds * SAVING - (clock.perf_counter() - began)
     imputer = T1Imputer(max_seconds=max(seconds, 1.0), seed=options.seed, progress=False)
     imputer.fit_series(
@@ -213,17 +177,6 @@ def train_file(
     )
     imputer.save(folder)
     return imputer
-
-
-@dataclass(frozen=True)
-class Absent:
-    """What was filled in at time stamps that the table lacks."""
-
-    times: npt.NDArray[Any]
-    ids: npt.NDArray[Any] | None
-    values: FloatArray
-    lo: FloatArray | None
-    hi: FloatArray | None
 
 
 def fill_values(
@@ -266,7 +219,7 @@ def fill_values(
         known = (*SIMPLE_FIRST, *WHOLE, *MODELS)
         hint = did_you_mean(options.method, known, f"Known: {', '.join(known)}.")
         raise InputError(f"unknown method {options.method!r}.\n{hint}")
-    grid = _Grid.of(values, timeline)
+    grid = Grid.of(values, timeline)
     filled = fill_table(
         grid.values,
         columns,
@@ -283,58 +236,6 @@ def fill_values(
     if add_missing_rows and absent is None and timeline.times is None:
         raise InputError("--add-missing-rows needs a time column.\nName it with --time COL.")
     return grid.back(filled), [*filled.notes, *learned.notes], absent
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """The rows of all series on their regular grids, one series after the other."""
-
-    values: FloatArray
-    series: list[IntArray]
-    times: npt.NDArray[Any] | None
-    at: IntArray  # where each row of the table is on the grid
-    ids: npt.NDArray[Any] | None
-
-    @classmethod
-    def of(cls, values: FloatArray, timeline: Timeline) -> _Grid:
-        placements = [p for p in timeline.with_missing_rows() if p is not None and p.one_row_each]
-        as_they_are = cls(values, timeline.series, timeline.times, np.arange(len(values)), timeline.ids)
-        if len(placements) < len(timeline.series):  # no grid, or two rows at one time stamp
-            return as_they_are
-        at = np.empty(len(values), dtype=np.intp)
-        begin = np.cumsum([0, *(p.length for p in placements)])
-        for p, first in zip(placements, begin, strict=False):
-            at[p.rows] = first + p.positions
-        if begin[-1] == len(values) and (np.diff(at) == 1).all():  # nothing is absent, all is in order
-            return as_they_are
-        grid = np.full((begin[-1], values.shape[1]), np.nan)
-        grid[at] = values
-        ids = None
-        if timeline.ids is not None:
-            ids = np.repeat(np.array(timeline.names, dtype=object), [p.length for p in placements])
-        return cls(
-            values=grid,
-            series=[np.arange(a, b) for a, b in pairwise(begin)],
-            times=np.concatenate([p.times for p in placements]),
-            at=at,
-            ids=ids,
-        )
-
-    def back(self, filled: Filled) -> Filled:
-        """The fill in the rows of the table."""
-        in_order = len(self.at) == len(self.values) and (np.diff(self.at) == 1).all()
-        return filled if in_order else filled.rows(self.at)
-
-    def absent(self, filled: Filled) -> Absent | None:
-        """The fill at time stamps that no row of the table has."""
-        free = np.ones(len(self.values), dtype=bool)
-        free[self.at] = False
-        if self.times is None or not free.any():
-            return None
-        part = filled.rows(np.flatnonzero(free))
-        return Absent(
-            self.times[free], None if self.ids is None else self.ids[free], part.values, part.lo, part.hi
-        )
 
 
 def _write(file: DataFile, target: str | Path, filled: Filled, absent: Absent | None) -> None:
@@ -367,44 +268,6 @@ class _Bands(Mapping[str, FloatArray]):
 
 
 # ---------------------------------------------------------------- options and containers
-
-
-def _options(given: dict[str, Any]) -> Options:
-    known = {f.name for f in fields(Options)}
-    for name in given:
-        if name not in known:
-            raise InputError(f"impute has no option {name!r}.\nIt knows: {', '.join(sorted(known))}.")
-    return Options(**given)
-
-
-def _seconds(budget: str | float) -> float:
-    if isinstance(budget, int | float) and budget > 0:
-        return float(budget)
-    if budget == "quality":
-        return QUALITY
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|h)\s*", str(budget))
-    seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]] if match else 0.0
-    if not seconds:
-        raise InputError(f"the budget {budget!r} is no length of time.\nGive 60s, 5m, 1h or quality.")
-    return seconds
-
-
-def _lock(text: str, *, dated: bool) -> tuple[Any, Any]:
-    start, dots, end = text.partition("..")
-    if not dots:
-        raise InputError(f"--lock {text!r} is no range.\nGive START..END; one of them may be left out.")
-
-    def bound(part: str) -> Any:
-        part = part.strip()
-        if not part:
-            return None
-        try:
-            return np.datetime64(pd.Timestamp(part)) if dated else int(part)
-        except ValueError:
-            what = "a time" if dated else "a row number (the table has no time column)"
-            raise InputError(f"--lock {text!r}: {part!r} is not {what}.\nGive START..END.") from None
-
-    return bound(start), bound(end)
 
 
 def _columns(

@@ -7,7 +7,7 @@ NaN means missing. Observed values come back bit for bit, in the same container.
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from t1 import checkpoint
 from t1.data.scale import Scaler
-from t1.data.table import Table, check_columns
+from t1.data.series import Series, fit_scaler, lengthen, scaled_rows
+from t1.data.table import check_columns
 from t1.data.window import Stitcher, WindowSet, starts
 from t1.device import own_randomness, resolve_device, to_device
 from t1.errors import InputError
@@ -29,7 +30,6 @@ from t1.memory import keep_freed_memory
 from t1.missing import hide
 from t1.models.base import Model
 from t1.models.catalog import MODELS, build, model_class
-from t1.models.classic import column_blocks
 from t1.progress import OnProgress, progress_line
 from t1.train import FitResult, Hide, Record, TrainConfig, fit
 
@@ -42,36 +42,6 @@ ROWS = 8192  # that are scaled at once
 BATCH = 64  # windows that are filled at once
 TIMED = 640  # windows times variables of which a fill is timed
 SHORTEST = 8  # the network's shortest window; shorter series are filled up with missing rows
-
-
-@dataclass(frozen=True)
-class Series:
-    """What X holds: one or more series (time, vars), NaN where missing, and the way back to its container."""
-
-    values: list[FloatArray]
-    columns: tuple[str, ...] | None  # None: X has no names, only a number of columns
-    n_columns: int
-    restore: Callable[[list[FloatArray]], Any]
-
-    @classmethod
-    def read(cls, X: Any) -> "Series":
-        named = hasattr(X, "columns")
-        if isinstance(
-            X, list | tuple
-        ):  # rows of numbers come back as an array, as everywhere in scikit-learn
-            X = Table.from_any(X).values
-        elif hasattr(X, "__array__") and not named:
-            X = np.asarray(X)
-        if isinstance(X, np.ndarray) and X.ndim == 3:
-            samples, time, n_vars = X.shape
-            table = Table.from_any(X.reshape(samples * time, n_vars))
-            values = list(table.values.reshape(X.shape))
-            return cls(
-                values, None, n_vars, lambda filled: table.to_native(np.concatenate(filled)).reshape(X.shape)
-            )
-        table = Table.from_any(X)
-        columns = table.columns if named else None
-        return cls([table.values], columns, len(table.columns), lambda filled: table.to_native(filled[0]))
 
 
 class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -152,9 +122,9 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"window is {self.window!r}.\nGive a whole number of at least {SHORTEST}.")
         known = np.any([(~np.isnan(v)).any(axis=0) for v in series], axis=0)
         window = max(SHORTEST, min(self.window, max(len(v) for v in series)))
-        values = [_lengthen(v if known.all() else v[:, known], window) for v in series]
-        scaler = _fit_scaler(values)
-        rows, seen = _scaled(scaler, values)
+        values = [lengthen(v if known.all() else v[:, known], window) for v in series]
+        scaler = fit_scaler(values)
+        rows, seen = scaled_rows(scaler, values)
         train, valid = self._split(rows, seen, [len(v) for v in values], window)
         del values
         device = resolve_device(self.device)
@@ -277,7 +247,7 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _piece(self, model: Model, device: torch.device, values: FloatArray, begin: IntArray) -> FloatArray:
         """What windows that begin at some rows make of a piece (time, vars)."""
         window = model.config.window
-        scaled = self.scaler_.scale(_lengthen(values, window))
+        scaled = self.scaler_.scale(lengthen(values, window))
         windows = WindowSet.from_series(scaled, window, starts=begin)
         stitcher = Stitcher(len(scaled), scaled.shape[1], window)
         for some in np.array_split(np.arange(len(windows)), -(-len(windows) // BATCH)):
@@ -371,48 +341,6 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         history = tuple(Record(**record) for record in info["result"].pop("history"))
         imputer.result_ = FitResult(**info["result"], history=history)
         return imputer
-
-
-def _lengthen(values: FloatArray, window: int) -> FloatArray:
-    """At least `window` rows: missing ones are added at the end."""
-    short = max(0, window - len(values))
-    return np.pad(values, ((0, short), (0, 0)), constant_values=np.nan) if short else values
-
-
-def _fit_scaler(values: list[FloatArray]) -> Scaler:
-    """The scaler of some series (time, vars), a few columns at a time."""
-    shape = sum(len(v) for v in values), values[0].shape[1]
-    parts = [Scaler.from_observed(np.concatenate([v[:, b] for v in values])) for b in column_blocks(shape)]
-    if len(parts) < 2:
-        return parts[0] if parts else Scaler.from_observed(np.concatenate(values))
-    return Scaler(mean=np.concatenate([p.mean for p in parts]), std=np.concatenate([p.std for p in parts]))
-
-
-def _scaled(scaler: Scaler, values: list[FloatArray]) -> tuple[npt.NDArray[np.float32], BoolArray]:
-    """The series one after the other in standard units (row, vars), 0 where missing, and what was seen."""
-    rows = np.empty((sum(len(v) for v in values), values[0].shape[1]), dtype=np.float32)
-    seen = np.empty(rows.shape, dtype=bool)
-    at = 0
-    for v in values:
-        for first in range(0, len(v), ROWS):
-            part = scaler.scale(v[first : first + ROWS])
-            here = slice(at, at + len(part))
-            seen[here] = ~np.isnan(part)
-            rows[here] = np.where(seen[here], part, 0.0)
-            at += len(part)
-    return rows, seen
-
-
-def n_gappy_windows(values: FloatArray, window: int) -> int:
-    """How many windows a fill of a series (time, vars) has to compute."""
-    gappy = np.zeros(max(len(values), window), dtype=bool)
-    for first in range(0, len(values), ROWS):
-        gappy[first : first + ROWS][: len(values) - first] = np.isnan(values[first : first + ROWS]).any(
-            axis=1
-        )
-    begin = starts(len(gappy), window, max(1, window // 2))
-    count = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(gappy)])
-    return int(np.count_nonzero(count[begin + window] > count[begin]))
 
 
 def seconds_per_window(

@@ -73,7 +73,8 @@ def _reading(a: argparse.Namespace) -> dict[str, Any]:
 
 def _train(a: argparse.Namespace) -> int:
     with interruptible("keeping the best so far") as should_stop:
-        from t1.api import Options, train_file
+        from t1.api import train_file
+        from t1.options import Options
         from t1.progress import progress_line
 
         options = Options(budget=a.budget, seed=a.seed)
@@ -97,7 +98,8 @@ def _impute(a: argparse.Namespace) -> int:
             "the output is the input, whose gaps would be lost.\nAdd --in-place if you want that."
         )
     with interruptible("filling with the best so far") as should_stop:  # imports take seconds: from now on
-        from t1.api import Options, impute_file
+        from t1.api import impute_file
+        from t1.options import Options
         from t1.progress import progress_line
 
         options = Options(

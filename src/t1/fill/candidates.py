@@ -7,12 +7,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from t1.data.blocks import column_blocks
 from t1.data.scale import Scaler
 from t1.fill.gaps import IntArray
 from t1.fill.holdout import HoldOut
 from t1.fill.plan import TRIES, Pace, Plan
-from t1.models.classic import CLASSIC, OnShare, Regression, column_blocks, learn_regression, linear
+from t1.models.classic import CLASSIC, linear
 from t1.models.pswi import pswi, settings_for
+from t1.models.regression import OnShare, Regression, learn_regression
 from t1.models.seasons import find_period
 from t1.models.tabular import iterative, knn
 

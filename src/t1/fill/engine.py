@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 import numpy.typing as npt
 
+from t1.data.blocks import column_blocks
 from t1.errors import InputError
 from t1.fill.candidates import Candidate, Filler, classic_candidate, classic_candidates
 from t1.fill.choose import choose
@@ -21,7 +22,6 @@ from t1.fill.holdout import CALIBRATE, CHOOSE, PARTS, REPORT, plan_holdout
 from t1.fill.plan import LeftOut
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard, score
-from t1.models.classic import column_blocks
 from t1.models.seasons import moments
 from t1.registry import did_you_mean
 
