@@ -130,6 +130,7 @@ def test_t1_models_lists_every_system(capsys):
     out = capsys.readouterr().out
     for name in (*MODELS, *METHODS):
         assert name in out
+    assert "Are Transformers Effective for Time Series Forecasting?" in out
 
 
 # ------------------------------------------------------------ t1 impute --method

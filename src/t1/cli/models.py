@@ -44,9 +44,10 @@ def _models(a: argparse.Namespace) -> int:
     console.print(table)
     console.print(
         f"Parameters at 7 variables; a step relative to T1's, batch 16, window 96, one run of "
-        f"benchmarks/models.py on {costs['threads']} threads, {costs['date']}. "
-        "Papers: docs/protocol.md."
+        f"benchmarks/models.py on {costs['threads']} threads, {costs['date']}."
     )
+    for name, entry in MODELS.items():
+        console.print(f"  {name}: {entry.paper} {entry.year}", highlight=False)
     return 0
 
 
