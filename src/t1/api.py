@@ -217,7 +217,7 @@ def fill_values(
         candidates.append(learned)
     elif options.method not in SIMPLE_FIRST:
         known = (*SIMPLE_FIRST, *WHOLE, *MODELS)
-        hint = did_you_mean(options.method, known, f"Known: {', '.join(known)}.")
+        hint = did_you_mean(options.method, known)
         raise InputError(f"unknown method {options.method!r}.\n{hint}")
     grid = Grid.of(values, timeline)
     filled = fill_table(

@@ -1,7 +1,7 @@
 """A dict of named things that says "did you mean ...?"."""
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from t1.errors import InputError
@@ -9,10 +9,12 @@ from t1.errors import InputError
 T = TypeVar("T")
 
 
-def did_you_mean(name: object, names: Iterable[object], otherwise: str) -> str:
-    """A hint for a wrong name: the nearest right one, or `otherwise` where none is near."""
+def did_you_mean(name: object, names: Collection[object], otherwise: str | None = None) -> str:
+    """A hint for a wrong name: the nearest right one; where none is near, `otherwise` or all of them."""
     near = nearest_name(name, names)
-    return otherwise if near is None else f"Did you mean {near!r}?"
+    if near is not None:
+        return f"Did you mean {near!r}?"
+    return otherwise or f"Known: {', '.join(map(str, names)) or 'none'}."
 
 
 def nearest_name(name: object, names: Iterable[object]) -> str | None:
@@ -45,7 +47,7 @@ class Registry(Mapping[str, T]):
     def __getitem__(self, name: str) -> T:
         if name in self._items:
             return self._items[name]
-        hint = did_you_mean(name, self._items, f"Known: {', '.join(sorted(self._items))}.")
+        hint = did_you_mean(name, sorted(self._items))
         raise InputError(f"unknown {self.kind} {name!r}.\n{hint}")
 
     def __contains__(self, name: object) -> bool:

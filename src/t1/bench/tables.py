@@ -10,8 +10,8 @@ from t1.bench.lineup import Entry, line_up
 from t1.bench.notes import cell_notes, duration, ending, run_notes, short_scenario
 from t1.bench.paper import DATASETS, TITLES, published, published_scenarios
 from t1.bench.store import Row
-from t1.data.spec_file import did_you_mean
 from t1.errors import InputError
+from t1.registry import did_you_mean
 
 Metric = Literal["mse", "mae", "both"]
 AVERAGE = "average"

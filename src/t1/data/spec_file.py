@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import tomllib
 from collections.abc import Collection, Mapping
@@ -12,6 +11,7 @@ from typing import Any
 
 from t1.data.readers import READERS
 from t1.errors import InputError
+from t1.registry import did_you_mean
 
 SPECS = Path(__file__).parent / "specs"
 SCENARIOS = ("point", "block", "natural")  # which cells are hidden at test time
@@ -157,10 +157,3 @@ def _check_known(given: Collection[str], known: Collection[str], what: str, path
     for name in given:
         if name not in known:
             raise InputError(f"{path}: unknown {what}{name}.\n{did_you_mean(name, known)}")
-
-
-def did_you_mean(name: str, known: Collection[str]) -> str:
-    """One line that helps a user who gave a wrong name."""
-    folded = {right.lower(): right for right in known}
-    near = difflib.get_close_matches(str(name).lower(), folded, n=1, cutoff=0.5)
-    return f"Did you mean {folded[near[0]]!r}?" if near else f"Known: {', '.join(known) or 'none'}."

@@ -259,7 +259,7 @@ def _line_up(candidates: Sequence[Candidate], forced: str | None) -> list[Candid
     named = {candidate.name: candidate for candidate in candidates}
     named.setdefault("linear", classic_candidate("linear"))
     if forced is not None and forced not in named:
-        hint = did_you_mean(forced, named, f"Known: {', '.join(named)}.")
+        hint = did_you_mean(forced, named)
         raise InputError(f"unknown method {forced!r}.\n{hint}")
     others = [c for name, c in named.items() if name != "linear" and forced in (None, name)]
     return [named["linear"], *others]
