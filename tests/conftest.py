@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import settings
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -30,6 +31,15 @@ def data_dir() -> Path:
 def golden_dir() -> Path:
     """The folder of the reference implementation's inputs and outputs."""
     return _folder("T1_GOLDEN_DIR", SHARED / "golden")
+
+
+@pytest.fixture
+def one_thread():
+    """How sums are split among threads changes their last bits; killed runs use one thread as well."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 WAVES = """

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 import t1
 from t1.bench.methods import FITTED, SERIES, method_fill, score_series, training_rows
@@ -144,10 +143,9 @@ def table():
 
 
 @pytest.mark.parametrize("name", ["itransformer", "dlinear", "saits", "knn", "iterative"])
-def test_a_system_fills_a_table_by_its_name(name):
+def test_a_system_fills_a_table_by_its_name(name, one_thread):
     if name in MODELS and MODELS[name].absent:
         pytest.skip(f"{name} needs {MODELS[name].absent}: pip install 't1-impute[bench]'")
-    torch.set_num_threads(1)
     given = table()
     result = t1.impute(given.copy(), method=name, budget="2s")
     seen = ~np.isnan(given)

@@ -26,12 +26,7 @@ SMALL = {"n_channels": 8, "residual_scale": 0.1}
 ONE = Limits(max_epochs=1)
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def small_run(waves, **options):

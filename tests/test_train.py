@@ -26,13 +26,7 @@ CONFIG = TrainConfig(batch_size=4, max_epochs=None, max_steps=25, learning_rate=
 N_TRAIN = 30  # 8 steps an epoch, the last one short
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """How sums are split among threads changes their last bits; the killed runs use one as well."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def point(values, observed, rng):
