@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import t1
-from t1.bench.methods import FITTED, SERIES, method_fill, score_series, training_rows
+from t1.bench.methods import FITTED, method_fill, score_series, training_rows
 from t1.bench.run import Limits, execute, is_done
 from t1.bench.scenarios import Scenario
-from t1.bench.standard import METHODS, standard
+from t1.bench.standard import METHODS, SERIES, standard
 from t1.bench.store import Store
 from t1.bench.study import plan
 from t1.cli import main

@@ -78,6 +78,44 @@ def test_a_budgeted_run_goes_on_where_it_stopped(waves, tmp_path):
     assert (later.epochs, later.schedule, later.stopped) == (epochs, "constant", "epochs")
 
 
+def test_a_part_of_the_test_windows_has_the_same_masks(waves, tmp_path):
+    dataset, scenario = load(waves), Scenario("point", 0.3)
+    scored = []
+
+    def remember(values, observed):
+        scored.append((values.copy(), observed.copy()))
+        return values
+
+    evaluating.evaluate(remember, dataset, scenario, seed=102)
+    whole = [np.concatenate(part) for part in zip(*scored, strict=True)]
+    scored.clear()
+    errors = evaluating.evaluate(remember, dataset, scenario, seed=102, every=7)
+    part = [np.concatenate(part) for part in zip(*scored, strict=True)]
+    assert len(whole[0]) == len(dataset.test) > CHUNK
+    for all_of_it, some in zip(whole, part, strict=True):
+        np.testing.assert_array_equal(some, all_of_it[::7])
+    assert errors.count == (dataset.test.batch(slice(None))[1] & ~whole[1])[::7].sum()
+
+
+def test_more_windows_than_before_are_scored_without_training_again(waves, tmp_path):
+    store, run = Store(tmp_path / "store"), small_run(waves)
+    execute(run, store, Limits(max_epochs=1, score_every=9))
+    few = store.latest()
+    assert {row.score_every for row in few} == {9}
+    assert is_done(run, store, Limits(max_epochs=1, score_every=20))
+    assert not is_done(run, store, ONE)
+    assert execute(run, store, ONE) == "done"
+    all_of_them = store.latest()
+    assert {row.score_every for row in all_of_them} == {1}
+    assert {row.steps for row in all_of_them} == {row.steps for row in few}
+    assert all(many.cells > some.cells for many, some in zip(all_of_them, few, strict=True))
+
+
+def test_a_share_of_no_windows_is_refused(waves, tmp_path, capsys):
+    assert main(["bench", "run", "point", "--data", waves, "--score-every", "0"]) == 2
+    assert "--score-every must be at least 1" in capsys.readouterr().err
+
+
 COMMAND = [sys.executable, "-m", "t1.cli", "bench", "run", "point", "--set", "n_channels=8"]
 COMMAND += ["--set", "residual_scale=0.1", "--device", "cpu"]
 

@@ -183,6 +183,40 @@ stopped by its budget of 30 min.
     )
 
 
+def test_many_models_stand_below_each_other():
+    rows = [
+        *points((0.02, 0.03, 0.05, 0.10)),
+        *points((0.2, 0.3, 0.5, 1.0), model="saits"),
+        *points((0.019, 0.4), model="linear", stopped="nothing to train"),
+        *points((0.2, 0.3, 0.5, 1.0), model="saits", dataset="mine.toml"),
+    ]
+    grid = table("point", rows, models=["t1", "saits", "linear", "dlinear"], data=["ETTh1", "mine.toml"])
+    assert [head.alone for head in grid.heads][:4] == ["dataset", "model", "0.1 MSE", "0.1 paper"]
+    assert [head.alone for head in grid.heads][-3:] == ["average MSE", "average paper", "average diff"]
+    found = texts(grid)
+    assert [line[:4] for line in found[:4]] == [
+        ["ETTh1", "T1", "0.020†", "0.024"],
+        ["ETTh1", "DLinear", "–", "0.161"],  # published, and not run here
+        ["ETTh1", "SAITS", "0.200†", "0.026"],
+        ["ETTh1", "Linear interpolation", "0.019", "–"],
+    ]
+    assert found[0][-3:] == ["0.050†", "0.050", "+1.0 %"]
+    assert [line[0] for line in found[4:]] == ["mine.toml"]  # only those that have a figure there
+    assert grid.blocks == {0, 4}
+    assert bold(grid)[0] == [
+        "0.024",
+        "0.030†",
+        "0.033",
+        "0.050†",
+        "0.048",
+        "0.100†",
+        "0.093",
+        "0.050†",
+        "0.050",
+    ]
+    assert bold(grid)[3] == ["0.019"]
+
+
 def test_the_metric_can_be_chosen():
     def heads(**choice):
         return [h.alone for h in table("block", [row()], **choice).heads[2:]]
@@ -286,23 +320,31 @@ def test_settings_splits_and_masks_are_never_mixed():
         row(learning_rate=1e-4, mse=0.06),
     ]
     grid = table("block", rows, data=["ETTh1"])
-    assert list(dict.fromkeys(h.group for h in grid.heads[2:])) == [
-        "T1",
-        "T1 (anchor=linear, n_channels=64)",
-        "T1 (disjoint split)",
-        "T1 (learning_rate=0.0001)",
-        "T1 (mask rate=0.2)",
-        "T1 (n_channels=64)",
+    assert texts(grid) == [
+        ["ETTh1", "T1", "0.031†", "0.030", "+3.3 %"],
+        ["ETTh1", "T1 (anchor=linear, n_channels=64)", "0.040†", "–", "–"],
+        ["ETTh1", "T1 (disjoint split)", "0.010†", "–", "–"],
+        ["ETTh1", "T1 (learning_rate=0.0001)", "0.060†", "–", "–"],
+        ["ETTh1", "T1 (mask rate=0.2)", "0.050†", "–", "–"],
+        ["ETTh1", "T1 (n_channels=64)", "0.020†", "–", "–"],
     ]
-    line = ["ETTh1", "block", "0.031†", "0.030", "+3.3 %", "0.040†", "0.010†", "0.060†", "0.050†", "0.020†"]
-    assert texts(grid) == [line]
-    assert bold(grid) == [["0.020†"]]  # 0.010 is lower, on another test part
+    assert [cell for line in bold(grid) for cell in line] == ["0.020†"]  # 0.010: on another test part
     assert grid.notes[0].endswith("Runs on different splits are not compared.")
 
 
 def test_every_datasets_own_protocol_is_the_plain_model():
     rows = [row(dataset=name) for name in names()]
     assert [entry.label for entry in line_up(rows)] == ["T1"]
+
+
+def test_a_part_of_the_windows_and_a_series_are_told_as_such():
+    rows = [row(), row(model="csdi", cells=50, score_every=20), row(model="pswi", cells=60)]
+    notes = table("block", rows, data=["ETTh1"]).notes
+    assert not any("different cells" in note for note in notes)
+    assert any(
+        "CSDI" in note and "scored on 1 of 20 test windows, with the same masks" in note for note in notes
+    )
+    assert notes[-1].startswith("PSW-I: fills one series, so it is scored on the contiguous test part")
 
 
 def test_different_cells_are_told():
@@ -534,8 +576,22 @@ def test_the_page_has_the_three_tables_and_the_commands_behind_them():
         "## Natural missing: MAE",
     ]
     assert page.count("- Bold:") == 1
+    assert "cost-" not in page
     assert page.endswith(".\n")
     assert results_page(rows[::-1]) == page
+
+
+def test_the_page_compares_where_several_were_trained():
+    rows = [*points((0.02, 0.03, 0.05, 0.10)), row(), *points((0.2, 0.3, 0.5, 1.0), model="saits")]
+    page = results_page([*rows, row(dataset="ETTh2")])
+    assert re.findall("^## .*", page, flags=re.M)[4:] == [
+        "## ETTh1: accuracy and cost",
+        "## ETTh1. Point missing: MSE",
+        "## ETTh1. Point missing: MAE",
+        "## ETTh1. Block missing: MSE",
+        "## ETTh1. Block missing: MAE",
+    ]
+    assert "![ETTh1: accuracy and cost](cost-ETTh1.svg)" in page
 
 
 def test_the_page_without_rows_is_the_papers():

@@ -48,6 +48,15 @@ def costs(rows: Sequence[Row], dataset: str) -> list[Cost]:
     return sorted(found, key=lambda cost: (cost.point is None, cost.point))
 
 
+def compared(rows: Sequence[Row]) -> list[str]:
+    """The datasets on which several trained models can be compared."""
+    trained: dict[str, set[str]] = {}
+    for row in rows:
+        if not untrained(row):
+            trained.setdefault(row.dataset, set()).add(row.model)
+    return [name for name, models in trained.items() if len(models) > 1]
+
+
 def cost_table(rows: Sequence[Row], dataset: str) -> Grid:
     """Errors beside seconds, the most accurate first."""
     found = costs(rows, dataset)

@@ -71,7 +71,7 @@ def estimate(run: Run, limits: Limits, device: str = "cpu") -> Estimate:
         step=per_step,
         epoch=epoch,
         training=training if limits.seconds is None else min(training, limits.seconds),
-        scoring=per_window * len(dataset.test) * n_scenarios,
+        scoring=per_window * -(-len(dataset.test) // limits.score_every) * n_scenarios,
     )
 
 

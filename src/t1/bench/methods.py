@@ -21,7 +21,6 @@ FloatArray = npt.NDArray[np.float64]
 Method = Callable[[Dataset, int], Fill]  # what it may learn from, and a seed
 
 FITTED: Registry[Method] = Registry("method")
-SERIES = ("pswi",)  # fill a whole series, so they are scored on the contiguous test part
 
 
 def _column_by_column(name: str) -> None:

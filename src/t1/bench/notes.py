@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from t1.bench.grid import MARK
 from t1.bench.lineup import SMALL, Entry
+from t1.bench.standard import SERIES
 from t1.bench.store import Row
 from t1.bench.study import MAX_EPOCHS, PATIENCE
 from t1.models.catalog import MODELS
@@ -83,6 +84,8 @@ def _story(row: Row) -> str:
     if row.settings.get("size") == SMALL:
         reduced = ", ".join(f"{key}={value}" for key, value in MODELS[row.model].small.items())
         schedule.append(f"reduced configuration: {reduced}; {row.parameters:,} parameters")
+    if row.score_every > 1:
+        schedule.append(f"scored on 1 of {row.score_every} test windows, with the same masks")
     if row.full:
         parts = ["full protocol", count(row.epochs, "epoch"), f"best {row.best_epoch}"]
         end = [f"stopped by {row.stopped}"] if row.stopped == "patience" else []
@@ -95,12 +98,13 @@ def _story(row: Row) -> str:
 
 
 def cell_notes(shown: Mapping[Entry, Sequence[Row]]) -> Iterator[str]:
-    """A note wherever entries were scored on different cells: the test masks should be the same."""
+    """What was scored on other cells than the rest: by its protocol, or because something is wrong."""
     scored: dict[tuple[str, str, int, str], dict[str, int]] = {}
     for entry, rows in shown.items():
         for row in rows:
             where = row.dataset, row.scenario, row.seed, row.split
-            scored.setdefault(where, {})[entry.label] = row.cells
+            if row.score_every == 1 and row.model not in SERIES:  # the notes of their runs tell of those
+                scored.setdefault(where, {})[entry.label] = row.cells
     for (dataset, scenario, seed, _), cells in sorted(scored.items()):
         if len(set(cells.values())) > 1:
             listed = "; ".join(f"{label}: {number:,}" for label, number in cells.items())
@@ -108,3 +112,9 @@ def cell_notes(shown: Mapping[Entry, Sequence[Row]]) -> Iterator[str]:
                 f"{dataset}, {scenario}, seed {seed}: scored on different cells ({listed}), "
                 "so the figures cannot be compared."
             )
+    series = [entry.label for entry, rows in shown.items() if rows and entry.model in SERIES]
+    if series:
+        yield (
+            f"{', '.join(series)}: fills one series, so it is scored on the contiguous test part, each time "
+            "stamp once, with a mask of its own."
+        )

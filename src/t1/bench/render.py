@@ -1,9 +1,11 @@
 """Tables as text: one in a format of choice, or all of them on the page of results."""
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from t1.bench.cost import compared, cost_table
 from t1.bench.formats import FORMATS
 from t1.bench.grid import Grid
 from t1.bench.lineup import SMALL, changed_settings
@@ -22,7 +24,9 @@ def results_page(rows: Sequence[Row]) -> str:
     """The Markdown page of all studies: what the figures are, how to get them again, the tables."""
     parts = ["# Results", *_what(rows), "## How to reproduce", *_how(rows)]
     for study in TABLES:
-        parts += [render(grid, "md") for grid in _tables(study, rows)]
+        parts += [render(grid, "md") for grid in _own_tables(study, rows)]
+    for dataset in sorted(compared(rows), key=_place):
+        parts += _comparison(dataset, rows)
     return "\n\n".join(parts) + "\n"
 
 
@@ -79,9 +83,8 @@ def _commands(rows: Sequence[Row]) -> list[str]:
     for (study, model, options, dataset), each in seeds.items():
         how = study, model, ",".join(map(str, sorted(each))), options
         datasets.setdefault(how, []).append(dataset)
-    order = [*DATASETS, *sorted({row.dataset for row in rows} - set(DATASETS))]
     return [
-        f"t1 bench run {study} --data {shlex.quote(','.join(sorted(chosen, key=order.index)))} "
+        f"t1 bench run {study} --data {shlex.quote(','.join(sorted(chosen, key=_place)))} "
         f"--models {model} --seeds {each}{options}"
         for (study, model, each, options), chosen in sorted(
             datasets.items(), key=lambda item: (list(TABLES).index(item[0][0]), item[0])
@@ -96,12 +99,40 @@ def _options(row: Row) -> str:
     if not row.full:
         by_time = row.stopped == "seconds" and row.budget_seconds is not None
         words.append(f" --budget {row.budget_seconds:g}s" if by_time else f" --epochs {row.epochs}")
+    words += [f" --score-every {row.score_every}"] * (row.score_every > 1)
     return "".join(words)
 
 
-def _tables(study: str, rows: Sequence[Row]) -> list[Grid]:
-    """One table, or for several models one for each metric, the notes below the last."""
-    grid = table(study, rows)
+def _own_tables(study: str, rows: Sequence[Row]) -> list[Grid]:
+    """T1 on every dataset: one table, or for several variants one for each metric."""
+    grid = table(study, rows, models=["t1"])
     if not any(head.group for head in grid.heads):
         return [grid]
-    return [replace(grid, notes=()), table(study, rows, metric="mae")]
+    return [replace(grid, notes=()), table(study, rows, models=["t1"], metric="mae")]
+
+
+def picture_name(dataset: str) -> str:
+    """The file beside the page with the picture of a dataset's errors over their cost."""
+    return f"cost-{re.sub('[^A-Za-z0-9]+', '-', dataset)}.svg"
+
+
+def _comparison(dataset: str, rows: Sequence[Row]) -> Iterator[str]:
+    """All systems on one dataset: what an error cost, and every figure beside the paper's."""
+    cost = cost_table(rows, dataset)
+    yield render(replace(cost, notes=cost.notes[:1]), "md")
+    yield f"![{cost.title}]({picture_name(dataset)})"
+    here = [row for row in rows if row.dataset == dataset]
+    grids = [
+        table(study, rows, data=[dataset], models=sorted({row.model for row in here}), metric=metric)
+        for study in dict.fromkeys(row.scenario.split()[0] for row in here)
+        for metric in ("mse", "mae")
+    ]
+    for grid in grids:
+        last = grid is grids[-1]
+        yield render(replace(grid, title=f"{dataset}. {grid.title}", notes=grid.notes * last), "md")
+
+
+def _place(dataset: str) -> tuple[int, str]:
+    """The paper's order, then others by name."""
+    order = list(DATASETS)
+    return (order.index(dataset) if dataset in order else len(order)), dataset

@@ -14,9 +14,9 @@ from typing import Any, Literal
 import torch
 
 from t1.bench.evaluate import evaluate, network_fill
-from t1.bench.methods import SERIES, method_fill, score_series, series_fill
+from t1.bench.methods import method_fill, score_series, series_fill
 from t1.bench.scenarios import Scenario, scenarios, training_hide
-from t1.bench.standard import METHODS
+from t1.bench.standard import METHODS, SERIES
 from t1.bench.store import Row, Store
 from t1.bench.study import MAX_EPOCHS, PATIENCE, Run
 from t1.data.catalog import Dataset, load, spec
@@ -35,11 +35,12 @@ Score = Callable[[Scenario], ErrorSum | None]  # None: told to stop
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """When training ends: the paper's protocol, or a budget in seconds before that."""
+    """How far a run goes: the paper's protocol, or a budget in seconds and a part of the test windows."""
 
     max_epochs: int = MAX_EPOCHS
     patience: int = PATIENCE
     seconds: float | None = None
+    score_every: int = 1  # of the test windows, for systems that take minutes to fill one
 
     def config(self, run: Run) -> TrainConfig:
         """The run's training; under a budget the rate decays to 0 where the budget ends."""
@@ -54,11 +55,14 @@ class Limits:
         )
 
     def reached(self, rows: list[Row]) -> bool:
-        """Whether rows of a run came from a training at least as long as this one."""
+        """Whether rows of a run are of a training at least as long as this one, and scored as thoroughly."""
         far = [
-            row.full
-            or (row.stopped == "epochs" and row.epochs >= self.max_epochs)
-            or (self.seconds is not None and row.train_seconds >= 0.9 * self.seconds)
+            (
+                row.full
+                or (row.stopped == "epochs" and row.epochs >= self.max_epochs)
+                or (self.seconds is not None and row.train_seconds >= 0.9 * self.seconds)
+            )
+            and row.score_every <= self.score_every
             for row in rows
         ]
         return bool(far) and all(far)
@@ -88,7 +92,7 @@ def execute(
         _forget_peak_memory()
         dataset = load(run.dataset, split=run.split)
         if run.model in METHODS:
-            facts, score = _apply(run, dataset, stop)
+            facts, score = _apply(run, dataset, limits, stop)
         else:
             place = resolve_device(device)
             model = _fresh_model(run, dataset, place)
@@ -98,7 +102,9 @@ def execute(
                 return "stopped"
             facts = _training_facts(run, model, result, limits)
             fill = network_fill(model, place, run.seed)
-            score = partial(evaluate, fill, dataset, seed=run.seed, should_stop=stop)
+            score = partial(
+                evaluate, fill, dataset, seed=run.seed, every=limits.score_every, should_stop=stop
+            )
         rows = _rows(run, dataset, facts, score)
         if rows is None:
             return "stopped"
@@ -147,17 +153,22 @@ def _training_facts(run: Run, model: Model, result: FitResult, limits: Limits) -
         "schedule": limits.config(run).schedule,
         "train_seconds": round(result.seconds, 1),
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "score_every": limits.score_every,
     }
 
 
-def _apply(run: Run, dataset: Dataset, should_stop: Callable[[], bool]) -> tuple[dict[str, Any], Score]:
+def _apply(
+    run: Run, dataset: Dataset, limits: Limits, should_stop: Callable[[], bool]
+) -> tuple[dict[str, Any], Score]:
     """A method without training: what a row says of it, and how it is scored."""
     began = perf_counter()
     if run.model in SERIES:
+        every = 1
         score: Score = partial(score_series, series_fill(run.model, run.dataset), dataset, seed=run.seed)
     else:
+        every = limits.score_every
         fill = method_fill(run.model, dataset, run.seed)
-        score = partial(evaluate, fill, dataset, seed=run.seed, should_stop=should_stop)
+        score = partial(evaluate, fill, dataset, seed=run.seed, every=every, should_stop=should_stop)
     nothing = {"epochs": 0, "best_epoch": 0, "steps": 0, "parameters": 0}
     facts = {
         **nothing,
@@ -166,6 +177,7 @@ def _apply(run: Run, dataset: Dataset, should_stop: Callable[[], bool]) -> tuple
         "budget_seconds": None,
         "schedule": "none",
         "train_seconds": round(perf_counter() - began, 1),
+        "score_every": every,
     }
     return facts, score
 

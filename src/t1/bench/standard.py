@@ -11,6 +11,7 @@ from t1.data.catalog import Spec
 from t1.models.catalog import MODELS
 
 METHODS = ("mean", "locf", "linear", "seasonal", "knn", "iterative", "pswi")  # nothing to train
+SERIES = ("pswi",)  # fill a whole series, so they are scored on the contiguous test part
 
 
 @dataclass(frozen=True, kw_only=True)

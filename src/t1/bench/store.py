@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,7 @@ class Row:
     threads: int
     versions: dict[str, str]
     finished: str  # UTC
+    score_every: int = 1  # of the test windows; more than 1: not all were scored
 
     @property
     def full(self) -> bool:
@@ -60,9 +61,9 @@ class Row:
         return self.stopped in ("patience", "nothing to train")
 
     @property
-    def key(self) -> tuple[str, str, int]:
+    def key(self) -> tuple[str, str, int, int]:
         """A row with the same key is the same result."""
-        return self.id, self.scenario, self.steps
+        return self.id, self.scenario, self.steps, self.score_every
 
 
 class Store:
@@ -79,11 +80,11 @@ class Store:
         return _parse(self.path, self.path.read_bytes())[0]
 
     def latest(self) -> list[Row]:
-        """For every run and scenario the row that was trained longest."""
+        """For every run and scenario the row that was trained longest, and scored on most windows."""
         best: dict[tuple[str, str], Row] = {}
         for row in self.rows():
             before = best.get((row.id, row.scenario))
-            if before is None or row.steps >= before.steps:
+            if before is None or (row.steps, -row.score_every) >= (before.steps, -before.score_every):
                 best[row.id, row.scenario] = row
         return list(best.values())
 
@@ -96,7 +97,7 @@ class Store:
             there, whole = _parse(self.path, stream.read())
             stream.truncate(whole)
             known = {row.key for row in there}
-            lines = [json.dumps(asdict(row), allow_nan=False) + "\n" for row in rows if row.key not in known]
+            lines = [_line(row) for row in rows if row.key not in known]
             stream.write("".join(lines).encode())
             stream.flush()
             os.fsync(stream.fileno())
@@ -144,7 +145,14 @@ class Store:
         return False
 
 
+def _line(row: Row) -> str:
+    """The row as it is kept; what is at its default is left out."""
+    kept = {f.name: getattr(row, f.name) for f in fields(Row) if getattr(row, f.name) != f.default}
+    return json.dumps(kept, allow_nan=False) + "\n"
+
+
 NAMES = {f.name for f in fields(Row)}
+REQUIRED = {f.name for f in fields(Row) if f.default is MISSING}
 
 
 def _parse(path: Path, content: bytes) -> tuple[list[Row], int]:
@@ -160,7 +168,7 @@ def _parse(path: Path, content: bytes) -> tuple[list[Row], int]:
             complete = False
         if not complete and number == len(lines):
             break  # a power cut
-        if not complete or set(found) != NAMES:
+        if not complete or not REQUIRED <= set(found) <= NAMES:
             raise InputError(
                 f"line {number} of {path} is no result row of this version.\n"
                 "Restore the file from its history, or give another folder with --store."

@@ -1,20 +1,21 @@
 """Rows beside the published figures: which line and column, what is averaged, what is bold."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from itertools import accumulate
 from typing import Literal
 
 from t1.bench.columns import Columns
 from t1.bench.grid import DASH, Cell, Grid, Head
+from t1.bench.layouts import below_each_other, side_by_side
 from t1.bench.lineup import Entry, line_up
-from t1.bench.notes import cell_notes, duration, ending, run_notes, short_scenario
+from t1.bench.notes import cell_notes, duration, ending, run_notes
 from t1.bench.paper import DATASETS, TITLES, published, published_scenarios
 from t1.bench.store import Row
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
 Metric = Literal["mse", "mae", "both"]
-AVERAGE = "average"
+SIDE_BY_SIDE = 3  # more models than these stand below each other
 
 
 def table(
@@ -25,7 +26,7 @@ def table(
     data: Sequence[str] | None = None,
     metric: Metric | None = None,
 ) -> Grid:
-    """Our figures beside the paper's, a line per dataset and scenario.
+    """Our figures beside the paper's, a line per dataset and scenario, or of many models one for each.
 
     `models` are those with rows, and T1; `metric` is both for one model, the MSE for several.
     """
@@ -38,24 +39,14 @@ def table(
     metrics = ("mse", "mae") if chosen == "both" else (chosen,)
     figures = published(study)
     columns = [Columns(name, entry, shown[entry], figures, single) for entry in shown for name in metrics]
-    lines: list[tuple[Cell, ...]] = []
-    blocks: set[int] = set()
-    for dataset, each in scenarios.items():
-        blocks.add(len(lines))
-        for over in [*([one] for one in each), *([each] if len(each) > 1 else [])]:
-            where = short_scenario(over[0]) if len(over) == 1 else AVERAGE
-            cells = [
-                cell for part in _bold([c.cells(dataset, over) for c in columns], columns) for cell in part
-            ]
-            far = [Cell(columns[0].how_far(dataset, over) or DASH)] if single else []
-            lines.append((Cell(dataset), Cell(where), *cells, *far))
-    heads = [Head("dataset", words=True), Head("missing", words=True), *(h for c in columns for h in c.heads)]
+    layout = side_by_side if len(shown) <= SIDE_BY_SIDE else below_each_other
+    heads, blocks = layout(columns, scenarios)
     what = next(iter(shown)).label if single else " and ".join(name.upper() for name in metrics)
     return Grid(
         title=f"{study.capitalize()} missing: {what}",
-        heads=(*heads, *([Head("how far", words=True)] if single else [])),
-        lines=tuple(lines),
-        blocks=frozenset(blocks),
+        heads=tuple(heads),
+        lines=tuple(line for block in blocks for line in block),
+        blocks=frozenset(accumulate((len(block) for block in blocks[:-1]), initial=0)),
         notes=(
             *_legend(shown, any(c.has_paper for c in columns), scenarios),
             *run_notes(shown, list(scenarios)),
@@ -94,26 +85,11 @@ def _shown(rows: Sequence[Row], models: Sequence[str] | None) -> dict[Entry, lis
     return {entry: entries[entry] for entry in kept}
 
 
-def _bold(line: list[list[Cell]], columns: Sequence[Columns]) -> list[list[Cell]]:
-    """The lowest of several: of ours that were scored on the same split, and of the published ones."""
-    races: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for i, column in enumerate(columns):
-        for j, race in enumerate((column.entry.split, "published")[: 2 if column.has_paper else 1]):
-            if line[i][j].number is not None:
-                races.setdefault((column.metric, race), []).append((i, j))
-    for runners in races.values():
-        times = {(i, j): f"{line[i][j].number:.3f}" for i, j in runners}
-        best = min(times.values(), key=float)
-        for i, j in runners:
-            if len(runners) > 1 and times[i, j] == best:
-                line[i][j] = replace(line[i][j], bold=True)
-    return line
-
-
 def _legend(shown: dict[Entry, list[Row]], has_paper: bool, scenarios: dict[str, list[str]]) -> list[str]:
     legend = []
     if len(shown) > 1:
-        text = "Bold: the lowest of our runs on a line, and the lowest of the published figures shown."
+        where = "on a line" if len(shown) <= SIDE_BY_SIDE else "in a column, dataset by dataset"
+        text = f"Bold: the lowest of our runs {where}, and the lowest of the published figures shown."
         splits = {entry.split for entry in shown}
         legend.append(text + " Runs on different splits are not compared." * (len(splits) > 1))
     if has_paper and any(len(each) > 1 for each in scenarios.values()):

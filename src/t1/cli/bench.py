@@ -40,6 +40,13 @@ def _add_run(p: argparse.ArgumentParser) -> None:
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the model")
     p.add_argument("--budget", metavar="TIME", help="train each run at most so long: 30m")
     p.add_argument("--epochs", type=int, default=300, metavar="N", help="at most so many (default: 300)")
+    p.add_argument(
+        "--score-every",
+        type=int,
+        default=1,
+        metavar="N",
+        help="score every N-th test window: for systems that take minutes to fill one (default: 1)",
+    )
     p.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time, the threads shared out")
     p.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     p.add_argument("--dry-run", action="store_true", help="show what would run and how long it may take")
@@ -66,7 +73,7 @@ def _add_cost(p: argparse.ArgumentParser) -> None:
 
 def _add_status(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=_status)
-    p.add_argument("--page", metavar="FILE", help="also write the page of all tables, in Markdown")
+    p.add_argument("--page", metavar="FILE", help="also write the page of all tables, with its pictures")
     _add_store(p)
 
 
@@ -90,7 +97,13 @@ def _run(a: argparse.Namespace) -> int:
         size=a.size,
         settings=_settings(a.set),
     )
-    limits = Limits(max_epochs=a.epochs, seconds=None if a.budget is None else seconds_of(a.budget))
+    if a.score_every < 1:
+        raise InputError(f"--score-every must be at least 1, got {a.score_every}.\nLeave it out for all.")
+    limits = Limits(
+        max_epochs=a.epochs,
+        seconds=None if a.budget is None else seconds_of(a.budget),
+        score_every=a.score_every,
+    )
     store = Store(a.store)
     if a.dry_run:
         return _dry_run(runs, store, limits, a.device)
@@ -147,7 +160,8 @@ def _cost(a: argparse.Namespace) -> int:
 
 
 def _status(a: argparse.Namespace) -> int:
-    from t1.bench.render import render, results_page
+    from t1.bench.cost import compared, cost_picture
+    from t1.bench.render import picture_name, render, results_page
     from t1.bench.store import Store
     from t1.bench.tables import status
     from t1.data.data_file import open_target
@@ -159,9 +173,12 @@ def _status(a: argparse.Namespace) -> int:
         now = "in training now" if store.claimed(run_id) else "not finished: the same command goes on"
         print(f"\n{run_id}  {title}: {hours:.2f} h of training so far, {now}")
     if a.page:
+        page = Path(a.page).resolve()
+        for name in compared(rows):
+            cost_picture(rows, name, page.parent / picture_name(name))
         with open_target(a.page) as stream:
             stream.write(results_page(rows).encode())
-        print(f"page: {Path(a.page).resolve()}", file=sys.stderr)
+        print(f"page: {page}", file=sys.stderr)
     return 0
 
 

@@ -151,7 +151,6 @@ _add(
     family="diffusion",
     place="t1.models.sssd:SSSD",
     small={"n_blocks": 6, "n_channels": 64, "n_diffusion_steps": 20, "n_samples": 3},
-    training={"learning_rate": 2e-4},
 )
 
 
