@@ -14,7 +14,7 @@ from t1.errors import InputError
 from t1.models.base import Batch, Model
 from t1.models.pypots_parts import check_sizes, pypots_module
 
-FEATURES_AT_ONCE = 2**24  # of one layer, so that samples of many variables still fit in memory
+FEATURES_AT_ONCE = 2**20  # of one layer: more leave the cache, and many variables would fill the memory
 
 
 @dataclass(frozen=True, kw_only=True)
