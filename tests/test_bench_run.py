@@ -12,7 +12,9 @@ import pytest
 import torch
 
 from t1.bench import evaluate as evaluating
+from t1.bench.cost import costs
 from t1.bench.estimate import estimate
+from t1.bench.lineup import line_up
 from t1.bench.run import Limits, execute, is_done
 from t1.bench.scenarios import CHUNK, Scenario, hidden_chunks, scenarios, training_hide
 from t1.bench.store import Store
@@ -111,9 +113,26 @@ def test_more_windows_than_before_are_scored_without_training_again(waves, tmp_p
     assert all(many.cells > some.cells for many, some in zip(all_of_them, few, strict=True))
 
 
-def test_a_share_of_no_windows_is_refused(waves, tmp_path, capsys):
+def test_options_that_make_no_sense_are_refused(waves, tmp_path, capsys):
     assert main(["bench", "run", "point", "--data", waves, "--score-every", "0"]) == 2
     assert "--score-every must be at least 1" in capsys.readouterr().err
+    assert main(["bench", "run", "point", "--data", waves, "--afresh"]) == 2
+    assert "--afresh needs a --budget" in capsys.readouterr().err
+
+
+def test_a_shorter_budget_can_be_run_beside_a_longer_one(waves, tmp_path):
+    store, run = Store(tmp_path / "store"), small_run(waves)
+    execute(run, store, Limits(seconds=1.0))
+    longer = store.latest()
+    short = Limits(seconds=0.3, afresh=True)
+    assert is_done(run, store, Limits(seconds=0.3)) and not is_done(run, store, short)
+    assert execute(run, store, short) == "done"
+    assert execute(run, store, short) == "was done"
+    assert {row.budget_seconds for row in store.rows()} == {1.0, 0.3}
+    assert store.latest() == longer, "tables stay with the longer one"
+    lines = costs(store.rows(), run.dataset)
+    assert len(lines) == 2
+    assert {line.entry for line in lines} == set(line_up(longer))
 
 
 COMMAND = [sys.executable, "-m", "t1.cli", "bench", "run", "point", "--set", "n_channels=8"]

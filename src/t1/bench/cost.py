@@ -1,6 +1,6 @@
 """Accuracy beside cost: what an error was bought with, as a table and as a picture."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -8,7 +8,7 @@ from statistics import fmean
 from t1.bench.grid import DASH, Cell, Grid, Head
 from t1.bench.lineup import Entry, line_up
 from t1.bench.notes import duration, run_notes, untrained
-from t1.bench.store import Row
+from t1.bench.store import Row, latest
 from t1.errors import InputError
 
 
@@ -26,9 +26,9 @@ class Cost:
 
 
 def costs(rows: Sequence[Row], dataset: str) -> list[Cost]:
-    """Every entry with rows on the dataset, the most accurate first; the mean over its seeds."""
+    """Every entry and budget with rows on the dataset, the most accurate first; the mean over its seeds."""
     found = []
-    for entry, each in line_up([row for row in rows if row.dataset == dataset]).items():
+    for entry, each in _by_budget([row for row in rows if row.dataset == dataset]):
         seeds = len({row.seed for row in each})
         found.append(
             Cost(
@@ -46,6 +46,13 @@ def costs(rows: Sequence[Row], dataset: str) -> list[Cost]:
             f"nothing has run on {dataset} yet.\nRun: t1 bench run point --data {dataset} --models linear,t1"
         )
     return sorted(found, key=lambda cost: (cost.point is None, cost.point))
+
+
+def _by_budget(rows: Sequence[Row]) -> Iterator[tuple[Entry, list[Row]]]:
+    """The rows of each entry, apart for each budget it was trained with."""
+    for entry, each in line_up(rows).items():
+        for budget in dict.fromkeys(row.budget_seconds for row in each):
+            yield entry, latest([row for row in each if row.budget_seconds == budget])
 
 
 def compared(rows: Sequence[Row]) -> list[str]:
@@ -90,7 +97,8 @@ def cost_table(rows: Sequence[Row], dataset: str) -> Grid:
         heads=tuple(Head(name, words=name in words) for name in names),
         lines=tuple(lines),
         notes=(
-            "Point: the mean over the ratios. Scoring: all scenarios together.",
+            "Point: the mean over the ratios. Scoring: all scenarios together. "
+            "A system that was trained with several budgets has a line for each.",
             *run_notes(here, [dataset]),
         ),
     )

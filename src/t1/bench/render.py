@@ -8,9 +8,10 @@ from dataclasses import replace
 from t1.bench.cost import compared, cost_table
 from t1.bench.formats import FORMATS
 from t1.bench.grid import Grid
-from t1.bench.lineup import SMALL, changed_settings
+from t1.bench.lineup import SMALL, Entry, changed_settings
 from t1.bench.paper import DATASETS, TABLES
-from t1.bench.store import Row
+from t1.bench.store import Row, latest
+from t1.bench.study import MAX_EPOCHS
 from t1.bench.tables import table
 from t1.data.catalog import names, spec
 
@@ -21,12 +22,16 @@ def render(grid: Grid, format: str) -> str:
 
 
 def results_page(rows: Sequence[Row]) -> str:
-    """The Markdown page of all studies: what the figures are, how to get them again, the tables."""
-    parts = ["# Results", *_what(rows), "## How to reproduce", *_how(rows)]
+    """The Markdown page of all studies: what the figures are, how to get them again, the tables.
+
+    `rows` may have several states of a run: tables are of the latest, costs of every budget.
+    """
+    every, rows = rows, latest(rows)
+    parts = ["# Results", *_what(rows), "## How to reproduce", *_how(every)]
     for study in TABLES:
         parts += [render(grid, "md") for grid in _own_tables(study, rows)]
     for dataset in sorted(compared(rows), key=_place):
-        parts += _comparison(dataset, rows)
+        parts += _comparison(dataset, rows, cost_table(every, dataset))
     return "\n\n".join(parts) + "\n"
 
 
@@ -75,30 +80,40 @@ def _commands(rows: Sequence[Row]) -> list[str]:
     scenarios: dict[str, set[str]] = {}
     for row in rows:
         scenarios.setdefault(row.id, set()).add(row.scenario.split()[0])
+    final = {row.key for row in latest(rows)}
     seeds: dict[tuple[str, str, str, str], set[int]] = {}
     for row in rows:
+        if row.key not in final and row.budget_seconds is None:
+            continue  # on the way of a run that went on
         study = next(study for study in TABLES if study in scenarios[row.id])
-        seeds.setdefault((study, row.model, _options(row), row.dataset), set()).add(row.seed)
+        options = _options(row) + " --afresh" * (row.key not in final)
+        seeds.setdefault((study, row.model, options, row.dataset), set()).add(row.seed)
     datasets: dict[tuple[str, str, str, str], list[str]] = {}  # those with the same seeds go together
     for (study, model, options, dataset), each in seeds.items():
         how = study, model, ",".join(map(str, sorted(each))), options
         datasets.setdefault(how, []).append(dataset)
+    models: dict[tuple[int, str, str, str], list[str]] = {}  # and so do models on the same datasets
+    for (study, model, each_seed, options), chosen in datasets.items():
+        data = shlex.quote(",".join(sorted(chosen, key=_place)))
+        models.setdefault((list(TABLES).index(study), data, each_seed, options), []).append(model)
     return [
-        f"t1 bench run {study} --data {shlex.quote(','.join(sorted(chosen, key=_place)))} "
-        f"--models {model} --seeds {each}{options}"
-        for (study, model, each, options), chosen in sorted(
-            datasets.items(), key=lambda item: (list(TABLES).index(item[0][0]), item[0])
-        )
+        f"t1 bench run {list(TABLES)[study]} --data {data} --models {','.join(_in_order(names))} "
+        f"--seeds {each_seed}{options}"
+        for (study, data, each_seed, options), names in sorted(models.items())
     ]
+
+
+def _in_order(models: Sequence[str]) -> list[str]:
+    """As in the tables."""
+    return sorted(models, key=lambda name: Entry(name).order)
 
 
 def _options(row: Row) -> str:
     words = [f" --split {row.split}"] * (row.split != "paper")
     words += [" --size small"] * (row.settings.get("size") == SMALL)
     words += [f" --set {shlex.quote(text)}" for text in changed_settings(row)]
-    if not row.full:
-        by_time = row.stopped == "seconds" and row.budget_seconds is not None
-        words.append(f" --budget {row.budget_seconds:g}s" if by_time else f" --epochs {row.epochs}")
+    words += [] if row.budget_seconds is None else [f" --budget {row.budget_seconds:g}s"]
+    words += [f" --epochs {row.epochs}"] * (row.stopped == "epochs" and row.epochs < MAX_EPOCHS)
     words += [f" --score-every {row.score_every}"] * (row.score_every > 1)
     return "".join(words)
 
@@ -116,9 +131,8 @@ def picture_name(dataset: str) -> str:
     return f"cost-{re.sub('[^A-Za-z0-9]+', '-', dataset)}.svg"
 
 
-def _comparison(dataset: str, rows: Sequence[Row]) -> Iterator[str]:
+def _comparison(dataset: str, rows: Sequence[Row], cost: Grid) -> Iterator[str]:
     """All systems on one dataset: what an error cost, and every figure beside the paper's."""
-    cost = cost_table(rows, dataset)
     yield render(replace(cost, notes=cost.notes[:1]), "md")
     yield f"![{cost.title}]({picture_name(dataset)})"
     here = [row for row in rows if row.dataset == dataset]

@@ -17,7 +17,7 @@ from t1.bench.evaluate import evaluate, network_fill
 from t1.bench.methods import method_fill, score_series, series_fill
 from t1.bench.scenarios import Scenario, scenarios, training_hide
 from t1.bench.standard import METHODS, SERIES
-from t1.bench.store import Row, Store
+from t1.bench.store import Row, Store, latest
 from t1.bench.study import MAX_EPOCHS, PATIENCE, Run
 from t1.data.catalog import Dataset, load, spec
 from t1.device import own_randomness, resolve_device
@@ -41,6 +41,7 @@ class Limits:
     patience: int = PATIENCE
     seconds: float | None = None
     score_every: int = 1  # of the test windows, for systems that take minutes to fill one
+    afresh: bool = False  # with this very budget, though a longer training may be there
 
     def config(self, run: Run) -> TrainConfig:
         """The run's training; under a budget the rate decays to 0 where the budget ends."""
@@ -56,21 +57,22 @@ class Limits:
 
     def reached(self, rows: list[Row]) -> bool:
         """Whether rows of a run are of a training at least as long as this one, and scored as thoroughly."""
-        far = [
-            (
-                row.full
-                or (row.stopped == "epochs" and row.epochs >= self.max_epochs)
-                or (self.seconds is not None and row.train_seconds >= 0.9 * self.seconds)
-            )
-            and row.score_every <= self.score_every
-            for row in rows
-        ]
-        return bool(far) and all(far)
+        return bool(rows) and all(
+            row.score_every <= self.score_every and (self.afresh or self._far_enough(row)) for row in rows
+        )
+
+    def _far_enough(self, row: Row) -> bool:
+        by_epochs = row.stopped == "epochs" and row.epochs >= self.max_epochs
+        by_time = self.seconds is not None and row.train_seconds >= 0.9 * self.seconds
+        return row.full or by_epochs or by_time
 
 
 def is_done(run: Run, store: Store, limits: Limits) -> bool:
     """Whether the store has every scenario of the run, trained as long as asked."""
-    return limits.reached([row for row in store.latest() if row.id == run.id])
+    rows = [row for row in store.rows() if row.id == run.id]
+    if limits.afresh:
+        rows = [row for row in rows if row.budget_seconds == limits.seconds]
+    return limits.reached(latest(rows))
 
 
 def execute(
@@ -96,7 +98,7 @@ def execute(
         else:
             place = resolve_device(device)
             model = _fresh_model(run, dataset, place)
-            folder = store.checkpoint(run) / "training"
+            folder = store.checkpoint(run) / (f"afresh-{limits.seconds:g}s" if limits.afresh else "training")
             result = _train(run, model, dataset, folder, limits, place, on_progress, stop)
             if result.reason == "stopped":
                 return "stopped"

@@ -81,12 +81,7 @@ class Store:
 
     def latest(self) -> list[Row]:
         """For every run and scenario the row that was trained longest, and scored on most windows."""
-        best: dict[tuple[str, str], Row] = {}
-        for row in self.rows():
-            before = best.get((row.id, row.scenario))
-            if before is None or (row.steps, -row.score_every) >= (before.steps, -before.score_every):
-                best[row.id, row.scenario] = row
-        return list(best.values())
+        return latest(self.rows())
 
     def append(self, rows: Sequence[Row]) -> None:
         """Write rows that are not there yet, all in one piece, whoever else writes at the same time."""
@@ -143,6 +138,16 @@ class Store:
             except BlockingIOError:
                 return True
         return False
+
+
+def latest(rows: Sequence[Row]) -> list[Row]:
+    """For every run and scenario the row that was trained longest, and scored on most windows."""
+    best: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        before = best.get((row.id, row.scenario))
+        if before is None or (row.steps, -row.score_every) >= (before.steps, -before.score_every):
+            best[row.id, row.scenario] = row
+    return list(best.values())
 
 
 def _line(row: Row) -> str:

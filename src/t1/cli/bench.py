@@ -47,6 +47,11 @@ def _add_run(p: argparse.ArgumentParser) -> None:
         metavar="N",
         help="score every N-th test window: for systems that take minutes to fill one (default: 1)",
     )
+    p.add_argument(
+        "--afresh",
+        action="store_true",
+        help="train with this very --budget though a longer training is there: to compare equal budgets",
+    )
     p.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time, the threads shared out")
     p.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     p.add_argument("--dry-run", action="store_true", help="show what would run and how long it may take")
@@ -99,10 +104,13 @@ def _run(a: argparse.Namespace) -> int:
     )
     if a.score_every < 1:
         raise InputError(f"--score-every must be at least 1, got {a.score_every}.\nLeave it out for all.")
+    if a.afresh and a.budget is None:
+        raise InputError("--afresh needs a --budget.\nAdd for example --budget 8m.")
     limits = Limits(
         max_epochs=a.epochs,
         seconds=None if a.budget is None else seconds_of(a.budget),
         score_every=a.score_every,
+        afresh=a.afresh,
     )
     store = Store(a.store)
     if a.dry_run:
@@ -150,7 +158,7 @@ def _cost(a: argparse.Namespace) -> int:
     from t1.bench.store import Store
     from t1.data.catalog import spec
 
-    rows = Store(a.store).latest()
+    rows = Store(a.store).rows()
     name = spec(a.data).name
     print(render(cost_table(rows, name), a.format))
     if a.picture:
@@ -162,13 +170,13 @@ def _cost(a: argparse.Namespace) -> int:
 def _status(a: argparse.Namespace) -> int:
     from t1.bench.cost import compared, cost_picture
     from t1.bench.render import picture_name, render, results_page
-    from t1.bench.store import Store
+    from t1.bench.store import Store, latest
     from t1.bench.tables import status
     from t1.data.data_file import open_target
 
     store = Store(a.store)
-    rows = store.latest()
-    print(render(status(rows, store.claimed), "md"))
+    rows = store.rows()
+    print(render(status(latest(rows), store.claimed), "md"))
     for run_id, title, hours in store.unfinished():
         now = "in training now" if store.claimed(run_id) else "not finished: the same command goes on"
         print(f"\n{run_id}  {title}: {hours:.2f} h of training so far, {now}")
