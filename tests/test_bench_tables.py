@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from bench_rows import row as any_row
-from t1.bench.cost import cost_picture, cost_table
+from t1.bench.cost import cost_table
 from t1.bench.grid import Cell, Grid, Head
 from t1.bench.lineup import line_up
 from t1.bench.notes import duration
 from t1.bench.paper import DATASETS, MODELS, TABLES, TITLES, Figure, published, published_scenarios
+from t1.bench.picture import cost_picture
 from t1.bench.render import render, results_page
 from t1.bench.standard import METHODS, standard
 from t1.bench.tables import status, table

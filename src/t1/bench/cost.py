@@ -1,8 +1,7 @@
-"""Accuracy beside cost: what an error was bought with, as a table and as a picture."""
+"""Accuracy beside cost: what an error was bought with, as numbers and as a table."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 
 from t1.bench.grid import DASH, Cell, Grid, Head
@@ -102,49 +101,6 @@ def cost_table(rows: Sequence[Row], dataset: str) -> Grid:
             *run_notes(here, [dataset]),
         ),
     )
-
-
-def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
-    """Error over training seconds, both logarithmic; methods without training are lines across."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError(
-            "pictures need matplotlib, which is not installed.\nTry: pip install 't1-impute[bench]'"
-        ) from None
-    found = [cost for cost in costs(rows, dataset) if cost.point is not None]
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.add_subplot()
-    for cost in found:
-        assert cost.point is not None
-        ours = cost.entry.model == "t1"
-        if cost.trained:
-            axes.scatter(cost.train_seconds, cost.point, s=60 if ours else 30, color="C3" if ours else "C0")
-            axes.annotate(
-                cost.entry.label,
-                (cost.train_seconds, cost.point),
-                textcoords="offset points",
-                xytext=(6, 3),
-                fontsize=8,
-                fontweight="bold" if ours else "normal",
-            )
-        else:
-            axes.axhline(cost.point, color="0.6", linewidth=0.8, linestyle="--")
-            axes.annotate(
-                cost.entry.label,
-                (0.01, cost.point),
-                xycoords=("axes fraction", "data"),
-                fontsize=8,
-                color="0.4",
-                va="bottom",
-            )
-    if any(cost.trained for cost in found):
-        axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("training seconds")
-    axes.set_ylabel("MSE, mean over the missing ratios")
-    axes.set_title(f"{dataset}: accuracy over cost (dashed: nothing to train)", fontsize=10)
-    figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
 
 
 def _mean(values: Sequence[float]) -> float | None:

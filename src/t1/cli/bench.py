@@ -153,7 +153,8 @@ def _table(a: argparse.Namespace) -> int:
 
 
 def _cost(a: argparse.Namespace) -> int:
-    from t1.bench.cost import cost_picture, cost_table
+    from t1.bench.cost import cost_table
+    from t1.bench.picture import cost_picture
     from t1.bench.render import render
     from t1.bench.store import Store
     from t1.data.catalog import spec
@@ -168,7 +169,8 @@ def _cost(a: argparse.Namespace) -> int:
 
 
 def _status(a: argparse.Namespace) -> int:
-    from t1.bench.cost import compared, cost_picture
+    from t1.bench.cost import compared
+    from t1.bench.picture import cost_picture
     from t1.bench.render import picture_name, render, results_page
     from t1.bench.store import Store, latest
     from t1.bench.tables import status

@@ -1,0 +1,90 @@
+"""Accuracy over cost as a picture."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from t1.bench.cost import Cost, costs
+from t1.bench.store import Row
+from t1.errors import InputError
+
+
+def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
+    """Error over training seconds, both logarithmic; methods without training are lines across."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError(
+            "pictures need matplotlib, which is not installed.\nTry: pip install 't1-impute[bench]'"
+        ) from None
+    found = [(cost, cost.point) for cost in costs(rows, dataset) if cost.point is not None]
+    trained = [(cost, error) for cost, error in found if cost.trained]
+    others = [(cost, error) for cost, error in found if not cost.trained]
+    figure = Figure(figsize=(9, 6), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_yscale("log")
+    axes.margins(x=0.05, y=0.06)
+    for cost, error in trained:
+        ours = cost.entry.model == "t1"
+        axes.scatter(cost.train_seconds, error, s=60 if ours else 30, color="C3" if ours else "C0", zorder=3)
+    for _, error in others:
+        axes.axhline(error, color="0.75", linewidth=0.8, linestyle="--")
+    if trained:
+        axes.set_xscale("log")
+        axes.set_xlim(right=axes.get_xlim()[1] * 3)  # for the names
+    axes.set_xlabel("training seconds")
+    axes.set_ylabel("MSE, mean over the missing ratios")
+    axes.set_title(f"{dataset}: accuracy over cost (dashed: nothing to train)", fontsize=10)
+    figure.draw_without_rendering()  # from here on places are known
+
+    def height(error: float) -> float:
+        place: float = axes.transAxes.inverted().transform(axes.transData.transform((1, error)))[1]
+        return place
+
+    def name(cost: Cost, at: tuple[float, float], beside: tuple[float, float], **style: Any) -> None:
+        ours = cost.entry.model == "t1"
+        axes.annotate(
+            cost.entry.label,
+            at,
+            xytext=beside,
+            xycoords=axes.transAxes,
+            textcoords=axes.transAxes,
+            fontsize=8,
+            va="center",
+            fontweight="bold" if ours else "normal",
+            arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2},
+            **style,
+        )
+
+    for (cost, error), label in zip(others, _apart([height(e) for _, e in others]), strict=True):
+        name(cost, (1.0, height(error)), (1.02, label), color="0.4", annotation_clip=False)
+    for near in _neighbours(trained):
+        right = max(axes.transData.transform((cost.train_seconds, 1))[0] for cost, _ in near)
+        column = axes.transAxes.inverted().transform((right, 0))[0] + 0.02
+        for (cost, error), label in zip(near, _apart([height(e) for _, e in near]), strict=True):
+            point = axes.transAxes.inverted().transform(axes.transData.transform((cost.train_seconds, error)))
+            name(cost, tuple(point), (column, label))
+    metadata = {"Date": None} if str(path).endswith(".svg") else None
+    with rc_context({"svg.hashsalt": "t1"}):  # the same rows, the same file
+        figure.savefig(path, metadata=metadata)
+
+
+def _neighbours(trained: Sequence[tuple[Cost, float]]) -> list[list[tuple[Cost, float]]]:
+    """Points that took about the same time: their names stand in one column."""
+    columns: list[list[tuple[Cost, float]]] = []
+    for one in sorted(trained, key=lambda each: each[0].train_seconds):
+        if columns and one[0].train_seconds <= 1.5 * columns[-1][-1][0].train_seconds:
+            columns[-1].append(one)
+        else:
+            columns.append([one])
+    return columns
+
+
+def _apart(heights: Sequence[float], gap: float = 0.03) -> list[float]:
+    """The heights, moved up where names would lie on each other."""
+    order = sorted(range(len(heights)), key=heights.__getitem__)
+    placed, last = list(heights), float("-inf")
+    for i in order:
+        last = placed[i] = max(heights[i], last + gap)
+    return placed
