@@ -30,8 +30,13 @@ def results_page(rows: Sequence[Row]) -> str:
     parts = ["# Results", *_what(rows), "## How to reproduce", *_how(every)]
     for study in TABLES:
         parts += [render(grid, "md") for grid in _own_tables(study, rows)]
-    for dataset in sorted(compared(rows), key=_place):
-        parts += _comparison(dataset, rows, cost_table(every, dataset))
+    several = compared(rows)
+    for dataset in sorted({row.dataset for row in rows}, key=_place):
+        if len({row.model for row in rows if row.dataset == dataset}) > 1:
+            cost = cost_table(every, dataset)
+            parts.append(render(replace(cost, notes=cost.notes[:1]), "md"))
+        if dataset in several:
+            parts += _comparison(dataset, rows)
     return "\n\n".join(parts) + "\n"
 
 
@@ -131,10 +136,9 @@ def picture_name(dataset: str) -> str:
     return f"cost-{re.sub('[^A-Za-z0-9]+', '-', dataset)}.svg"
 
 
-def _comparison(dataset: str, rows: Sequence[Row], cost: Grid) -> Iterator[str]:
-    """All systems on one dataset: what an error cost, and every figure beside the paper's."""
-    yield render(replace(cost, notes=cost.notes[:1]), "md")
-    yield f"![{cost.title}]({picture_name(dataset)})"
+def _comparison(dataset: str, rows: Sequence[Row]) -> Iterator[str]:
+    """All systems on one dataset: what an error cost as a picture, and every figure beside the paper's."""
+    yield f"![{dataset}: accuracy over cost]({picture_name(dataset)})"
     here = [row for row in rows if row.dataset == dataset]
     grids = [
         table(study, rows, data=[dataset], models=sorted({row.model for row in here}), metric=metric)
