@@ -17,7 +17,7 @@ from t1.bench.grid import Cell, Grid, Head
 from t1.bench.lineup import line_up
 from t1.bench.notes import duration
 from t1.bench.paper import DATASETS, MODELS, TABLES, TITLES, Figure, published, published_scenarios
-from t1.bench.picture import cost_picture
+from t1.bench.picture import _apart, cost_picture
 from t1.bench.render import render, results_page
 from t1.bench.standard import METHODS, standard
 from t1.bench.tables import status, table
@@ -633,3 +633,16 @@ def test_the_picture_names_every_system(tmp_path):
     cost_picture(rows, "ETTh1", tmp_path / "cost.svg")
     first = (tmp_path / "cost.svg").read_text()
     assert "<!-- T1 -->" in first and "<!-- Linear interpolation -->" in first
+    cost_picture(rows, "ETTh1", tmp_path / "again.svg")
+    assert (tmp_path / "again.svg").read_text() == first, "the same rows, the same file"
+    with pytest.raises(InputError, match=r"is no picture file.\nGive a name that ends with .svg"):
+        cost_picture(rows, "ETTh1", tmp_path / "cost.txt")
+    with pytest.raises(InputError, match="does not exist"):
+        cost_picture(rows, "ETTh1", tmp_path / "nowhere" / "cost.svg")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again.svg", "cost.svg"]
+
+
+def test_names_in_the_picture_do_not_lie_on_each_other():
+    placed = _apart([0.5, 0.1, 0.51, 0.505], gap=0.1)
+    assert placed[1] == 0.1
+    assert [placed[0], placed[3], placed[2]] == pytest.approx([0.5, 0.6, 0.7])

@@ -6,7 +6,10 @@ from typing import Any
 
 from t1.bench.cost import Cost, costs
 from t1.bench.store import Row
+from t1.data.data_file import open_target
 from t1.errors import InputError
+
+FORMATS = ("svg", "png", "pdf")
 
 
 def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
@@ -18,6 +21,9 @@ def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
         raise InputError(
             "pictures need matplotlib, which is not installed.\nTry: pip install 't1-impute[bench]'"
         ) from None
+    kind = Path(path).suffix[1:].lower()
+    if kind not in FORMATS:
+        raise InputError(f"{str(path)!r} is no picture file.\nGive a name that ends with .svg, .png or .pdf.")
     found = [(cost, cost.point) for cost in costs(rows, dataset) if cost.point is not None]
     trained = [(cost, error) for cost, error in found if cost.trained]
     others = [(cost, error) for cost, error in found if not cost.trained]
@@ -65,9 +71,9 @@ def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
         for (cost, error), label in zip(near, _apart([height(e) for _, e in near]), strict=True):
             point = axes.transAxes.inverted().transform(axes.transData.transform((cost.train_seconds, error)))
             name(cost, tuple(point), (column, label))
-    metadata = {"Date": None} if str(path).endswith(".svg") else None
-    with rc_context({"svg.hashsalt": "t1"}):  # the same rows, the same file
-        figure.savefig(path, metadata=metadata)
+    metadata = {"Date": None} if kind == "svg" else None
+    with rc_context({"svg.hashsalt": "t1"}), open_target(path) as stream:  # the same rows, the same file
+        figure.savefig(stream, format=kind, metadata=metadata)
 
 
 def _neighbours(trained: Sequence[tuple[Cost, float]]) -> list[list[tuple[Cost, float]]]:

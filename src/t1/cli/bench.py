@@ -184,10 +184,10 @@ def _status(a: argparse.Namespace) -> int:
         print(f"\n{run_id}  {title}: {hours:.2f} h of training so far, {now}")
     if a.page:
         page = Path(a.page).resolve()
-        for name in compared(rows):
-            cost_picture(rows, name, page.parent / picture_name(name))
         with open_target(a.page) as stream:
             stream.write(results_page(rows).encode())
+            for name in compared(rows):
+                cost_picture(rows, name, page.parent / picture_name(name))
         print(f"page: {page}", file=sys.stderr)
     return 0
 
