@@ -15,7 +15,7 @@ FLOORS = [
     {"data", "missing", "metrics"},
     {"checkpoint", "device", "memory"},
     {"models"},
-    {"train", "run_state", "schedule", "progress"},
+    {"train", "run_state", "schedule", "progress", "network"},
     {"imputer", "fill"},
     {"report", "bench"},
     {"options"},

@@ -8,14 +8,11 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict
-from itertools import pairwise
 from pathlib import Path
-from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,24 +20,17 @@ from t1 import checkpoint
 from t1.data.scale import Scaler
 from t1.data.series import Series, fit_scaler, lengthen, scaled_rows
 from t1.data.table import check_columns
-from t1.data.window import Stitcher, WindowSet, starts
-from t1.device import own_randomness, resolve_device, to_device
+from t1.data.window import WindowSet
+from t1.device import own_randomness, resolve_device
 from t1.errors import InputError
-from t1.memory import keep_freed_memory
 from t1.missing import hide
-from t1.models.base import Model
-from t1.models.catalog import MODELS, build, model_class
+from t1.models.catalog import model_class
+from t1.network import fill_gaps, new_network
 from t1.progress import OnProgress, progress_line
 from t1.train import FitResult, Hide, Record, TrainConfig, fit
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
-MANY = 64  # columns; the anchor that compares all pairs of them is left out above
-AT_ONCE = 128  # windows between two cuts of a long series that is filled piece by piece
-ROWS = 8192  # that are scaled at once
-BATCH = 64  # windows that are filled at once
-TIMED = 640  # windows times variables of which a fill is timed
 SHORTEST = 8  # the network's shortest window; shorter series are filled up with missing rows
 
 
@@ -219,45 +209,13 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for values in series:
             out = values.copy()
             if self.known_.all():
-                self._fill(model, device, out)
+                fill_gaps(model, self.scaler_, device, out)
             else:
                 part = values[:, self.known_]
-                self._fill(model, device, part)
+                fill_gaps(model, self.scaler_, device, part)
                 out[:, self.known_] = part
             filled.append(out)
         return filled
-
-    def _fill(self, model: Model, device: torch.device, values: FloatArray) -> None:
-        """Fill one series (time, vars) in place by overlapping windows, of which those with a gap."""
-        window = model.config.window
-        begin = starts(max(len(values), window), window, max(1, window // 2))
-        # A piece is filled from all windows that reach into it, before the fills are written.
-        edges = [0, *(begin[AT_ONCE::AT_ONCE]).tolist(), len(values)]
-        fills = []
-        for first, last in pairwise(edges):
-            mine = begin[(begin > first - window) & (begin < last)]
-            start, stop = int(mine[0]), int(mine[-1]) + window
-            missing = np.isnan(values[first:last])
-            if missing.any():
-                piece = self._piece(model, device, values[start:stop], mine - start)
-                fills.append((first, missing, piece[first - start : last - start][missing]))
-        for first, missing, fill in fills:
-            values[first : first + len(missing)][missing] = fill
-
-    def _piece(self, model: Model, device: torch.device, values: FloatArray, begin: IntArray) -> FloatArray:
-        """What windows that begin at some rows make of a piece (time, vars)."""
-        window = model.config.window
-        scaled = self.scaler_.scale(lengthen(values, window))
-        windows = WindowSet.from_series(scaled, window, starts=begin)
-        stitcher = Stitcher(len(scaled), scaled.shape[1], window)
-        for some in np.array_split(np.arange(len(windows)), -(-len(windows) // BATCH)):
-            x, observed = windows.batch(some)
-            gappy = ~observed.all(axis=(1, 2))
-            if gappy.any():
-                some, x, observed = some[gappy], x[gappy], observed[gappy]
-                out = model.impute(to_device(x, device), to_device(observed, device))
-                stitcher.add(begin[some], out.cpu().numpy())
-        return self.scaler_.unscale(stitcher.result())
 
     # ------------------------------------------------------------ columns
 
@@ -341,36 +299,3 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         history = tuple(Record(**record) for record in info["result"].pop("history"))
         imputer.result_ = FitResult(**info["result"], history=history)
         return imputer
-
-
-def seconds_per_window(
-    n_vars: int, window: int, *, network: str = "t1", n_channels: int = 64, device: str = "auto"
-) -> float:
-    """How long a network of this size takes to fill one window, by the clock."""
-    keep_freed_memory()
-    place = resolve_device(device)
-    n_windows = min(max(TIMED // n_vars, 8), BATCH)
-    taken = []
-    with own_randomness(place):
-        model = new_network(network, n_vars, window, n_channels).to(place).eval()
-        x = torch.zeros(n_windows, window, n_vars, device=place)
-        for _ in range(3):  # the first one also builds what the weights need only once
-            began = perf_counter()
-            model.impute(x, x > 0).cpu()
-            taken.append((perf_counter() - began) / n_windows)
-    return sorted(taken)[1]
-
-
-def new_network(name: str, n_vars: int, window: int, n_channels: int) -> Model:
-    """T1 as it learns best in minutes, or another system, in its small size if it has one."""
-    if name != "t1":
-        size = {"size": "small"} if MODELS[name].small else {}
-        return build(name, n_vars=n_vars, window=window, **size)
-    return build(
-        name,
-        n_vars=n_vars,
-        window=window,
-        n_channels=n_channels,
-        anchor="neighbours" if n_vars <= MANY else "linear",  # docs/architecture.md says why
-        residual_scale=0.1,
-    )

@@ -11,7 +11,8 @@ from t1.fill.coarse import Coarse, block_means, coarse_step
 from t1.fill.gaps import IntArray
 from t1.fill.holdout import HoldOut
 from t1.fill.plan import TRIES, LeftOut, Plan
-from t1.imputer import MANY, T1Imputer, seconds_per_window
+from t1.imputer import T1Imputer
+from t1.network import MANY, seconds_per_window
 from t1.progress import OnProgress
 
 WINDOW = 96
