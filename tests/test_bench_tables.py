@@ -218,6 +218,13 @@ def test_many_models_stand_below_each_other():
     assert bold(grid)[3] == ["0.019"]
 
 
+def test_a_reduced_configuration_stands_for_its_model():
+    grid = table("block", [row(), row(model="brits", settings={"size": "small"})], data=["ETTh1"])
+    labels = dict.fromkeys(head.group for head in grid.heads[2:])
+    assert list(labels) == ["T1", "BRITS (small)"]  # and no second column with the paper's figures alone
+    assert grid.heads[-1].alone == "BRITS (small) diff"
+
+
 def test_the_metric_can_be_chosen():
     def heads(**choice):
         return [h.alone for h in table("block", [row()], **choice).heads[2:]]

@@ -79,8 +79,8 @@ def _shown(rows: Sequence[Row], models: Sequence[str] | None) -> dict[Entry, lis
         if name not in TITLES and name not in ran:
             raise InputError(f"unknown model {name!r}.\n{did_you_mean(name, [*TITLES, *sorted(ran)])}")
     wanted = set(models) if models else {"t1", *ran}
-    for name in wanted:
-        entries.setdefault(Entry(name), [])
+    for name in wanted - {entry.model for entry in entries if entry.plain}:
+        entries[Entry(name)] = []
     kept = sorted((entry for entry in entries if entry.model in wanted), key=lambda entry: entry.order)
     return {entry: entries[entry] for entry in kept}
 
