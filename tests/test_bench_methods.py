@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 import t1
 from t1.bench.methods import FITTED, method_fill, score_series, training_rows
@@ -142,7 +143,7 @@ def table():
     return values
 
 
-@pytest.mark.parametrize("name", ["itransformer", "dlinear", "saits", "knn", "iterative"])
+@pytest.mark.parametrize("name", ["itransformer", "dlinear", "saits", *METHODS])
 def test_a_system_fills_a_table_by_its_name(name, one_thread):
     if name in MODELS and MODELS[name].absent:
         pytest.skip(f"{name} needs {MODELS[name].absent}: pip install 't1-impute[bench]'")
@@ -152,6 +153,19 @@ def test_a_system_fills_a_table_by_its_name(name, one_thread):
     assert (result.data[seen] == given[seen]).all()
     assert np.isfinite(result.data).all()
     assert {result.method_names[k] for k in np.unique(result.method[~seen])} == {name}
+
+
+def test_a_fill_by_draws_follows_the_seed(one_thread):
+    if MODELS["sssd"].absent:
+        pytest.skip(f"SSSD needs {MODELS['sssd'].absent}")
+    given = table()[:120]
+    imputer = t1.T1Imputer(network="sssd", window=24, max_steps=2, progress=False).fit(given)
+    torch.manual_seed(1)
+    first = imputer.transform(given)
+    after = torch.random.get_rng_state()
+    torch.manual_seed(1)
+    assert torch.equal(torch.random.get_rng_state(), after), "the caller's own draws are his"
+    np.testing.assert_array_equal(imputer.transform(given), first)
 
 
 def test_an_unknown_method_gets_a_hint():

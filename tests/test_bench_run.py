@@ -1,11 +1,14 @@
 """Runs: the same masks for every model, resumed after kill -9 to the same figures, skipped when done."""
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -144,6 +147,7 @@ def bench(waves, store, *more):
     return subprocess.Popen(
         [*COMMAND, "--data", waves, "--store", str(store), *more],
         env=environment,
+        start_new_session=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -216,6 +220,79 @@ def test_a_run_that_another_process_is_at_is_left_to_it(waves, tmp_path):
     assert store.rows() == []
 
 
+def test_a_run_that_a_power_cut_left_with_some_scenarios_is_not_done(waves, tmp_path):
+    store, (run,) = Store(tmp_path / "store"), plan("point", data=[waves], models=["linear"])
+    assert execute(run, store, Limits()) == "done"
+    whole = store.path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    store.path.write_bytes(b"".join(lines[:3]) + lines[3][:40])
+    assert not is_done(run, store, Limits())
+    assert execute(run, store, Limits()) == "done"
+    assert {row.scenario for row in store.rows()} == {row["scenario"] for row in map(json.loads, lines)}
+
+
+def test_what_cannot_run_does_not_keep_the_others(waves, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("t1.models.catalog.find_spec", lambda module: None)
+    command = ["bench", "run", "point", "--data", waves, "--models", "saits,linear"]
+    assert main([*command, "--store", str(tmp_path / "store")]) == 2
+    out, err = capsys.readouterr()
+    assert "SAITS needs pypots, which is not installed.\nInstall it with: pip install" in err
+    assert "linear · seed 102: done" in out
+    assert {row.model for row in Store(tmp_path / "store").rows()} == {"linear"}
+    assert main([*command, "--store", str(tmp_path / "other"), "--dry-run"]) == 2
+    out, err = capsys.readouterr()
+    assert "SAITS needs pypots" in err and "linear · seed 102: nothing to train" in out
+
+
+def test_ctrl_c_ends_the_queue_of_jobs_too(waves, tmp_path):
+    store = Store(tmp_path / "store")
+    seeds = (102, 202, 302, 402)
+    process = bench(waves, store.folder, "--seeds", ",".join(map(str, seeds)), "--jobs", "2")
+    first = plan("point", data=[waves], settings=SMALL, seeds=seeds)[0]
+    wait_for((store.checkpoint(first) / "training" / "config.json").exists, process)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of them
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert out.count(": stopped") == 4
+    assert store.rows() == []
+
+
+def test_a_budget_that_patience_ended_is_not_the_full_protocol(waves, tmp_path):
+    store, run = Store(tmp_path / "store"), small_run(waves)
+    assert execute(run, store, Limits(seconds=600.0, patience=1)) == "done"
+    short = store.latest()[0]
+    assert (short.stopped, short.schedule, short.full) == ("patience", "cosine", False)
+    assert is_done(run, store, Limits(seconds=600.0)) and not is_done(run, store, Limits())
+    assert execute(run, store, Limits(patience=1)) == "done"
+    longer = store.latest()[0]
+    assert longer.steps > short.steps, "it goes on at the constant rate"
+    assert (longer.schedule, longer.full) == ("cosine then constant", True)
+
+
+def test_a_spec_with_a_name_of_the_catalogue_is_still_the_users(waves, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(Path(waves).read_text().replace('name = "Waves"', 'name = "ETTh1"'))
+    (run,) = plan("point", data=[str(path)], models=["linear"])
+    assert run.dataset == str(path)
+    store = Store(tmp_path / "store")
+    assert execute(run, store, Limits()) == "done"
+    assert main(["bench", "cost", "--data", str(path), "--store", str(store.folder)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"settings": {"window": 48}}, "dlinear has no setting 'window'"),
+        ({"settings": {"moving_average": "x"}}, "moving_average = 'x' cannot be used.\nGive such a value as"),
+        ({"models": ["linear"], "settings": {"foo": 1}}, "linear has no settings"),
+        ({"seeds": [-1]}, "a seed cannot be negative"),
+    ],
+)
+def test_wrong_settings_are_told_before_anything_runs(wrong, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        plan("point", **{"data": ["ETTh1"], "models": ["dlinear"], **wrong})
+
+
 # ------------------------------------------------------------ masks and scores
 
 
@@ -230,7 +307,7 @@ def test_masks_depend_on_the_seed_and_the_scenario_alone(waves):
     assert (masks(point, 102) != masks(point, 202)).any()
     assert (masks(point, 102) != masks(Scenario("natural", 0.3), 102)).any()
     assert 0.25 < masks(point, 102).mean() < 0.35
-    numbers = [s.number for s in scenarios(spec(waves), dataset)]
+    numbers = [s.number for s in scenarios(spec(waves))]
     assert len(set(numbers)) == len(numbers)
 
 
@@ -276,7 +353,7 @@ def test_evaluation_streams(waves):
 def test_aqi36_is_scored_on_its_own_entries(data_dir, monkeypatch):
     monkeypatch.setenv("T1_DATA_DIR", str(data_dir))
     dataset = load("AQI36")
-    (scenario,) = scenarios(spec("AQI36"), dataset)
+    (scenario,) = scenarios(spec("AQI36"))
     assert scenario.name == "natural"
     total = sum(int(hidden.sum()) for _, _, hidden in hidden_chunks(dataset, scenario, 102))
     rows = np.zeros(len(dataset.test.rows), dtype=np.int64)
@@ -288,7 +365,7 @@ def test_aqi36_is_scored_on_its_own_entries(data_dir, monkeypatch):
 def test_physionet_is_scored_on_points_of_what_was_measured(data_dir, monkeypatch):
     monkeypatch.setenv("T1_DATA_DIR", str(data_dir))
     dataset = load("PhysioNet2012")
-    names = [s.name for s in scenarios(spec("PhysioNet2012"), dataset)]
+    names = [s.name for s in scenarios(spec("PhysioNet2012"))]
     assert names == ["natural 0.1", "natural 0.3", "natural 0.5", "natural 0.7"]
     for _values, observed, hidden in hidden_chunks(dataset, Scenario("natural", 0.5), 102):
         assert not (hidden & ~observed).any()

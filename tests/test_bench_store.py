@@ -10,7 +10,7 @@ import pytest
 from bench_rows import row
 from t1.bench.store import Store
 from t1.bench.study import Run
-from t1.errors import InputError
+from t1.errors import InputError, T1Error
 
 RUN = Run(dataset="ETTh1", mask={"kind": "point", "rate": 0.4}, batch_size=16, learning_rate=1e-3)
 
@@ -116,3 +116,17 @@ def test_ids_follow_the_fields():
     ]
     ids = {replace(RUN, **change).id for change in changes}
     assert len(ids | {RUN.id}) == len(changes) + 1
+
+
+def test_an_error_that_is_no_number_is_no_result(tmp_path):
+    store = Store(tmp_path)
+    with pytest.raises(T1Error, match="an error of nan over 0 cells is no result"):
+        store.append([row(mse=float("nan"), cells=0)])
+    assert store.rows() == []
+
+
+def test_two_budgets_that_end_at_the_same_step_are_two_results(tmp_path):
+    store = Store(tmp_path)
+    store.append([row(budget_seconds=600.0)])
+    store.append([row(budget_seconds=300.0)])
+    assert [r.budget_seconds for r in store.rows()] == [600.0, 300.0]

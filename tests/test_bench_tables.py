@@ -146,7 +146,8 @@ def test_one_model_as_markdown():
 - † ETTh1, T1, seed 102: 14 epochs (best 13) in 30 min of training on 2 threads, cosine learning rate, \
 stopped by its budget of 30 min.
 - Illness, T1, seed 102: full protocol, 212 epochs, best 182, stopped by patience, 41 min.
-- † Ended before the full protocol, which is 300 epochs, or 30 without a better validation loss."""
+- † Less than the full protocol, which is 300 epochs at a constant learning rate, or 30 without a better \
+validation loss."""
     )
 
 
@@ -180,7 +181,8 @@ def test_several_models_as_markdown():
 stopped by its budget of 30 min.
 - ETTh1, SAITS, seed 102: full protocol, 212 epochs, best 182, stopped by patience, 30 min.
 - Nothing to train: Mean.
-- † Ended before the full protocol, which is 300 epochs, or 30 without a better validation loss."""
+- † Less than the full protocol, which is 300 epochs at a constant learning rate, or 30 without a better \
+validation loss."""
     )
 
 
@@ -622,7 +624,8 @@ def test_tables_need_neither_torch_nor_pandas():
 
 def test_cost_puts_errors_beside_seconds():
     rows = points((0.02, 0.04, 0.06, 0.08))
-    rows += points((0.2, 0.2, 0.2, 0.2), model="linear", stopped="nothing to train", parameters=0)
+    quick = {"stopped": "nothing to train", "parameters": 0, "train_seconds": 0.0}
+    rows += points((0.2, 0.2, 0.2, 0.2), model="linear", **quick)
     rows += [row(mse=0.03), row(dataset="ETTh2", mse=9.0)]
     grid = cost_table(rows, "ETTh1")
     assert [line[:5] for line in texts(grid)] == [

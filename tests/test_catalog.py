@@ -238,6 +238,11 @@ def test_an_unknown_name_offers_the_nearest():
 
 BAD = {
     'windw = 3\nsplit = { kind = "disjoint" }': r"unknown key windw\.\nDid you mean 'window'\?",
+    'split = { kind = "disjoint" }\n[training]\nmask = { kind = "point", rat = 0.4 }': (
+        r"unknown key training\.mask\.rat\.\nDid you mean 'rate'\?"
+    ),
+    'split = { kind = "disjoint" }\n[training]\nmask = { rate = 0.4 }': r"unknown training\.mask\.kind",
+    'split = { kind = "disjoint" }\n[[files]]\npath = "b.csv"': r"the reader csv takes 1 file, 2 are named",
     'split = { kind = "disjoint", trian = 0.5 }': r"unknown key split\.trian\.\nDid you mean 'train'\?",
     'split = { kind = "row", train = 1 }': r"unknown split\.kind row\.\nDid you mean 'rows'\?",
     "split = { train = 1 }": r"unknown split\.kind",

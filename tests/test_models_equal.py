@@ -79,6 +79,76 @@ def test_patchtst_cuts_and_embeds_patches_as_the_original():
     torch.testing.assert_close(seen[0], embed(((given.values - mean) / std).transpose(1, 2)))
 
 
+def normalised(given):
+    """By the observed cells of each window, zero where nothing is observed; and the way back."""
+    seen = given.observed.float()
+    n = seen.sum(1, keepdim=True).clamp(min=1)
+    mean = (given.values * seen).sum(1, keepdim=True) / n
+    centred = (given.values - mean) * seen
+    std = ((centred**2).sum(1, keepdim=True) / n + 1e-5).sqrt()
+    return centred / std, lambda filled: filled * std + mean
+
+
+def test_itransformer_is_attention_over_variables_written_out():
+    model, given = (
+        fresh("itransformer", d_model=8, n_heads=2, d_ffn=8, n_layers=2, norm="masked").eval(),
+        batch(),
+    )
+    inputs, back = normalised(given)
+    x = inputs.transpose(1, 2) @ model.embed.weight.T + model.embed.bias  # (batch, vars, d_model)
+    for layer in model.encoder.layers:
+        attention = layer.self_attn
+        q, k, v = (x @ attention.in_proj_weight.T + attention.in_proj_bias).chunk(3, -1)
+        q, k, v = (part.unflatten(-1, (2, 4)).transpose(1, 2) for part in (q, k, v))  # two heads of four
+        mixed = (q @ k.transpose(-1, -2) / 2).softmax(-1) @ v
+        x = layer.norm1(x + attention.out_proj(mixed.transpose(1, 2).flatten(2)))
+        x = layer.norm2(x + layer.linear2(nn.functional.gelu(layer.linear1(x))))
+    expected = back((model.last_norm(x) @ model.project.weight.T + model.project.bias).transpose(1, 2))
+    torch.testing.assert_close(model(given.values, given.observed), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_timesnet_is_the_original_without_calendar_marks():
+    model, given = fresh("timesnet", d_model=4, d_ffn=4, top_k=2, n_kernels=2).eval(), batch()
+    embedding = pypots("nn.modules.transformer.embedding").DataEmbedding(N_VARS, 4, n_max_steps=WINDOW)
+    backbone = pypots("nn.modules.timesnet").BackboneTimesNet(2, WINDOW, 0, 2, 4, 4, 2)
+    absent, unknown = embedding.load_state_dict(model.embed.state_dict(), strict=False)
+    assert not unknown and all(name.startswith("temporal_embedding.") for name in absent)
+    backbone.load_state_dict(model.backbone.state_dict())
+    inputs, back = normalised(given)
+    expected = back(model.project(backbone.eval()(embedding.eval()(inputs))))
+    torch.testing.assert_close(model(given.values, given.observed), expected)
+
+
+def test_moderntcn_is_the_original_and_its_head():
+    settings = {"dims": [8], "large_kernels": [7], "small_kernels": [3]}
+    model, given = fresh("moderntcn", **settings).eval(), batch()
+    c = model.config
+    original = pypots("nn.modules.moderntcn").BackboneModernTCN(
+        *(
+            WINDOW,
+            N_VARS,
+            WINDOW,
+            c.patch,
+            c.stride,
+            c.downsampling,
+            c.ffn_ratio,
+            [*c.n_blocks],
+            [7],
+            [3],
+            [8],
+        ),
+        backbone_dropout=c.dropout,
+        head_dropout=c.head_dropout,
+        use_multi_scale=False,
+    )
+    original.load_state_dict(model.backbone.state_dict(), strict=False)
+    original.head.load_state_dict(model.head.state_dict())
+    inputs, back = normalised(given)
+    original.eval()
+    expected = back(original.head(original(inputs.transpose(1, 2))).transpose(1, 2))
+    torch.testing.assert_close(model(given.values, given.observed), expected)
+
+
 def test_timemixerpp_leaves_out_only_what_never_reached_the_output():
     settings = {"n_layers": 2, "d_model": 8, "d_ffn": 8, "n_kernels": 2, "downsampling_layers": 2}
     model, given = fresh("timemixerpp", **settings).eval(), batch()

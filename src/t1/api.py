@@ -23,12 +23,13 @@ from t1.data.table import Table, check_columns
 from t1.data.timeline import Timeline
 from t1.errors import InputError
 from t1.fill import Candidate, Filled, classic_candidates, fill_table
-from t1.fill.candidates import SIMPLE_FIRST, WHOLE, whole_candidate
+from t1.fill.candidates import SIMPLE_FIRST, WHOLE, classic_candidate, whole_candidate
 from t1.fill.grid import Absent, Grid
 from t1.fill.learned import T1Candidate
 from t1.fill.plan import Plan
 from t1.imputer import T1Imputer
 from t1.models.catalog import MODELS
+from t1.models.classic import CLASSIC
 from t1.options import Options, options_of
 from t1.progress import OnProgress
 from t1.registry import did_you_mean
@@ -212,11 +213,13 @@ def fill_values(
     )
     candidates: list[Candidate] = [*classic_candidates(plan if options.method is None else None)]
     if options.method in WHOLE:
-        candidates.append(whole_candidate(options.method))
+        candidates.append(whole_candidate(options.method, plan, options.seed))
     elif options.method is None or options.method in MODELS:
         candidates.append(learned)
-    elif options.method not in SIMPLE_FIRST:
-        known = (*SIMPLE_FIRST, *WHOLE, *MODELS)
+    elif options.method in CLASSIC and options.method not in SIMPLE_FIRST:
+        candidates.append(classic_candidate(options.method))
+    elif options.method not in CLASSIC:
+        known = (*CLASSIC, *WHOLE, *MODELS)
         hint = did_you_mean(options.method, known)
         raise InputError(f"unknown method {options.method!r}.\n{hint}")
     grid = Grid.of(values, timeline)

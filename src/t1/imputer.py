@@ -206,15 +206,17 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         device = resolve_device(self.device)
         model = self.model_.to(device).eval()
         filled = []
-        for values in series:
-            out = values.copy()
-            if self.known_.all():
-                fill_gaps(model, self.scaler_, device, out)
-            else:
-                part = values[:, self.known_]
-                fill_gaps(model, self.scaler_, device, part)
-                out[:, self.known_] = part
-            filled.append(out)
+        with own_randomness(device) as seed_torch:
+            seed_torch(self.seed)  # some networks draw their fill
+            for values in series:
+                out = values.copy()
+                if self.known_.all():
+                    fill_gaps(model, self.scaler_, device, out)
+                else:
+                    part = values[:, self.known_]
+                    fill_gaps(model, self.scaler_, device, part)
+                    out[:, self.known_] = part
+                filled.append(out)
         return filled
 
     # ------------------------------------------------------------ columns

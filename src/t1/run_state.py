@@ -56,6 +56,7 @@ class FitResult:
     seconds: float
     reason: Reason
     history: tuple[Record, ...]
+    schedule: str = ""  # of the learning rate, "cosine then constant" if the run went on with another
 
 
 @dataclass
@@ -73,6 +74,7 @@ class RunState:
     slowest_validation: float = 0.0  # seconds
     learning_rate: float = 0.0  # of the last step
     history: list[Record] = field(default_factory=list)
+    schedules: list[str] = field(default_factory=list)  # that steps were taken with, one after the other
 
     @property
     def train_loss(self) -> float | None:
@@ -90,6 +92,7 @@ class RunState:
             seconds=self.seconds,
             reason=reason,
             history=tuple(self.history),
+            schedule=" then ".join(self.schedules),
         )
 
 

@@ -174,6 +174,8 @@ class _Run:
         if hidden.any():  # else there is nothing to learn from
             self.seed_torch(self.torch_seed(DROPOUT, state.step))
             state.learning_rate = self.optimiser.param_groups[0]["lr"] = self.config.rate(self.spent())
+            if state.schedules[-1:] != [self.config.schedule]:
+                state.schedules.append(self.config.schedule)
             loss = self.model.loss(
                 Batch(*(to_device(x, self.device) for x in (values, observed & ~hidden, hidden)))
             )
@@ -304,6 +306,8 @@ class _Run:
         )
         self.started -= self.state.seconds
         self.kept_step = self.state.step
+        if self.state.schedules and self.state.schedules[-1] != self.config.schedule:
+            self.state.without_better = 0  # another rate may find what the one before did not
 
     def check(self) -> None:
         """Stop the run before bad weights are scored or saved; a last finite loss may have spoilt them."""

@@ -8,6 +8,7 @@ from t1.bench.grid import DASH, MARK, Cell, Head
 from t1.bench.lineup import Entry
 from t1.bench.notes import how_far
 from t1.bench.paper import Figure, Key
+from t1.bench.standard import SERIES
 from t1.bench.store import Row
 
 
@@ -19,6 +20,7 @@ class Value:
     std: float | None = None
     mark: bool = False
     how_far: str = ""
+    same_cells: bool = True  # as other systems, so that the lowest can be told
 
     @property
     def text(self) -> str:
@@ -72,6 +74,8 @@ class Columns:
             stdev(means) if len(means) > 1 else None,
             mark=not all(row.full for rows in complete for row in rows),
             how_far=how_far([min(rows, key=lambda row: row.steps) for rows in complete]),
+            same_cells=self.entry.model not in SERIES
+            and all(row.score_every == 1 for rows in complete for row in rows),
         )
 
     def _paper(self, dataset: str, scenarios: Sequence[str]) -> Value | None:
@@ -87,7 +91,8 @@ def _cell(value: Value | None) -> Cell:
     if value is None:
         return Cell(DASH)
     spread = "" if value.std is None else f" ± {value.std:.3f}"
-    return Cell(value.text + spread + MARK * value.mark, value.mean, value.std, value.how_far)
+    text = value.text + spread + MARK * value.mark
+    return Cell(text, value.mean, value.std, value.how_far, may_win=value.same_cells)
 
 
 def _difference(ours: Value | None, paper: Value | None) -> Cell:

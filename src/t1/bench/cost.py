@@ -7,6 +7,7 @@ from statistics import fmean
 from t1.bench.grid import DASH, Cell, Grid, Head
 from t1.bench.lineup import Entry, line_up
 from t1.bench.notes import duration, run_notes, untrained
+from t1.bench.standard import SERIES
 from t1.bench.store import Row, latest
 from t1.errors import InputError
 
@@ -37,7 +38,7 @@ def costs(rows: Sequence[Row], dataset: str) -> list[Cost]:
                 train_seconds=_mean([row.train_seconds for row in each]) or 0.0,
                 eval_seconds=sum(row.eval_seconds for row in each) / seeds,
                 parameters=each[0].parameters,
-                trained=not untrained(each[0]),
+                trained=not untrained(each[0]) or entry.model in SERIES,
             )
         )
     if not found:
@@ -82,9 +83,9 @@ def cost_table(rows: Sequence[Row], dataset: str) -> Grid:
             Cell(cost.entry.label),
             error(cost, "point"),
             error(cost, "block"),
-            Cell(duration(cost.train_seconds) if cost.trained else DASH, cost.train_seconds),
+            Cell(duration(cost.train_seconds) if cost.train_seconds >= 0.5 else DASH, cost.train_seconds),
             Cell(duration(cost.eval_seconds), cost.eval_seconds),
-            Cell(f"{cost.parameters:,}" if cost.trained else DASH, cost.parameters),
+            Cell(f"{cost.parameters:,}" if cost.parameters else DASH, cost.parameters),
         )
         for cost in found
     ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -45,12 +46,15 @@ def estimate(run: Run, limits: Limits, device: str = "cpu") -> Estimate:
         return Estimate(step=0.0, epoch=0.0, training=0.0, scoring=0.0)
     place = resolve_device(device)
     dataset = load(run.dataset, split=run.split)
-    model = build(run.model, n_vars=dataset.train.n_vars, window=dataset.train.window, **run.settings).to(
-        place
-    )
+    make = partial(build, run.model, n_vars=dataset.train.n_vars, window=dataset.train.window)
+    model = make(**run.settings).to(place)
     values, observed = dataset.train.batch(slice(0, run.batch_size))
     hidden = observed & (np.random.default_rng(run.seed).random(observed.shape) < 0.4)
     batch = Batch(*(to_device(x, place) for x in (values, observed & ~hidden, hidden)))
+    # A fill by diffusion takes many passes: one draw of two passes is timed.
+    passes = getattr(model.config, "n_samples", 1) * getattr(model.config, "n_diffusion_steps", 1)
+    quick = {"n_samples": 1, "n_diffusion_steps": 2} if passes > 1 else {}
+    filler = make(**{**run.settings, **quick}).to(place).eval() if quick else model
 
     def step() -> None:
         model.train()
@@ -58,15 +62,21 @@ def estimate(run: Run, limits: Limits, device: str = "cpu") -> Estimate:
         model.zero_grad(set_to_none=True)
 
     @torch.no_grad()
-    def forward() -> None:
+    def validate() -> None:
         model.eval()
-        model(batch.values, batch.observed)
+        model.validation_errors(batch)
+
+    @torch.no_grad()
+    def fill() -> None:
+        filler.eval()
+        filler(batch.values, batch.observed)
 
     per_step = _timed(step)
-    per_window = _timed(forward) / len(values)
-    epoch = per_step * -(-len(dataset.train) // run.batch_size) + per_window * len(dataset.valid)
+    epoch = per_step * -(-len(dataset.train) // run.batch_size)
+    epoch += _timed(validate) / len(values) * len(dataset.valid)
+    per_window = _timed(fill) / len(values) * (passes / 2 if quick else 1)
     training = epoch * limits.max_epochs
-    n_scenarios = len(scenarios(spec(run.dataset), dataset))
+    n_scenarios = len(scenarios(spec(run.dataset)))
     return Estimate(
         step=per_step,
         epoch=epoch,

@@ -30,6 +30,7 @@ class Cell:
     std: float | None = None
     how_far: str = ""  # for machines too, where the text has only a mark
     bold: bool = False
+    may_win: bool = True  # whether it is compared with others, and bold if it is the lowest
 
 
 @dataclass(frozen=True, kw_only=True)

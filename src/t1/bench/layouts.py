@@ -75,7 +75,7 @@ def _figures(columns: Sequence[Columns], dataset: str, over: Sequence[str]) -> l
     races: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for i, column in enumerate(columns):
         for j, race in enumerate((column.entry.split, "published")[: 2 if column.has_paper else 1]):
-            if cells[i][j].number is not None:
+            if cells[i][j].number is not None and cells[i][j].may_win:
                 races.setdefault((column.metric, race), []).append((i, j))
     for runners in races.values():
         times = {(i, j): f"{cells[i][j].number:.3f}" for i, j in runners}

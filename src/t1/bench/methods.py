@@ -58,6 +58,7 @@ def seasonal(dataset: Dataset, seed: int) -> Fill:
 
 def _row_by_row(rows: RowImputer) -> Fill:
     """A time step is a sample, whatever its window."""
+    rows.learn()
 
     def fill(values: npt.NDArray[np.float32], observed: BoolArray) -> npt.NDArray[np.float32]:
         shown = np.where(observed, values, np.nan).astype(np.float64)
@@ -83,13 +84,33 @@ def method_fill(name: str, dataset: Dataset, seed: int) -> Fill:
     return FITTED[name](dataset, seed)
 
 
-def series_fill(name: str, dataset: str) -> Callable[[FloatArray, int], FloatArray]:
-    """A method that fills a whole series (time, vars) with a seed, set up for a dataset."""
+SeriesFill = Callable[[FloatArray, int], FloatArray | None]  # (time, vars) and a seed; None: told to stop
+
+
+class _Stopped(Exception):
+    """Somebody wants to stop."""
+
+
+def series_fill(
+    name: str, dataset: str, seconds: float | None, should_stop: Callable[[], bool]
+) -> SeriesFill:
+    """A method that fills a whole series, set up for a dataset, in at most so many seconds."""
     assert name == "pswi"
-    from t1.models.pswi import pswi, settings_for
+    from t1.models.pswi import Step, pswi, settings_for
 
     settings = settings_for(dataset)
-    return lambda values, seed: pswi(values, rng=seed, **settings)
+
+    def on_step(step: Step) -> None:
+        if should_stop():
+            raise _Stopped
+
+    def fill(values: FloatArray, seed: int) -> FloatArray | None:
+        try:
+            return pswi(values, rng=seed, seconds=seconds, on_step=on_step, **settings)
+        except _Stopped:
+            return None
+
+    return fill
 
 
 def training_rows(dataset: Dataset) -> FloatArray:
@@ -98,18 +119,22 @@ def training_rows(dataset: Dataset) -> FloatArray:
     return np.where(dataset.train.seen[rows], dataset.train.rows[rows], np.nan).astype(np.float64)
 
 
-def score_series(
-    fill: Callable[[FloatArray, int], FloatArray], dataset: Dataset, scenario: Scenario, seed: int
-) -> ErrorSum:
-    """Score a method that fills a series, on the rows of the test part, with one mask per time stamp."""
+def score_series(fill: SeriesFill, dataset: Dataset, scenario: Scenario, seed: int) -> ErrorSum | None:
+    """Score a method that fills a series, on the rows of the test part, with one mask per time stamp.
+
+    The rows of several patients or months follow each other; None: it was told to stop.
+    """
     test = dataset.test
     rows = covered(test.starts, test.window, len(test.rows))
     values, observed = test.rows[rows], test.seen[rows]
     own = None if dataset.test_hidden is None else dataset.test_hidden[rows]
     hidden = hide_at_test(scenario, observed, own, default_rng([seed, scenario.number]))
     shown = np.where(observed & ~hidden, values, np.nan).astype(np.float64)
+    filled = fill(shown, seed)
+    if filled is None:
+        return None
     errors = ErrorSum(test.n_vars)
-    errors.add(values, _known(fill(shown, seed)), hidden)
+    errors.add(values, _known(filled), hidden)
     return errors
 
 

@@ -66,7 +66,7 @@ def run_notes(shown: Mapping[Entry, Sequence[Row]], datasets: Sequence[str]) -> 
         yield f"Nothing to train: {', '.join(methods)}."
     if partial:
         yield (
-            f"{MARK} Ended before the full protocol, which is {MAX_EPOCHS} epochs, "
+            f"{MARK} Less than the full protocol, which is {MAX_EPOCHS} epochs at a constant learning rate, "
             f"or {PATIENCE} without a better validation loss."
         )
 

@@ -6,7 +6,9 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
+from t1.bench.grid import DASH, Cell, Grid, Head
 from t1.errors import InputError
+from t1.registry import did_you_mean
 
 # our name -> the shown one, in the order of the paper's tables; then what the paper does not have
 TITLES = {
@@ -91,6 +93,33 @@ def _published(study: str) -> MappingProxyType[Key, Figure]:
             key = DATASETS[line["dataset"]], f"{study} {ratio}" if ratio else study, MODELS[line["model"]]
             found.setdefault(key, _figure(line))  # the main table first: it has the deviations
     return MappingProxyType(found)
+
+
+def printed_names() -> list[str]:
+    """Every table of the paper that comes with this package."""
+    files = resources.files("t1.bench") / "paper"
+    return sorted(file.name.removesuffix(".csv") for file in files.iterdir() if file.name.endswith(".csv"))
+
+
+def printed(name: str) -> Grid:
+    """One of them, as it was printed."""
+    if name not in printed_names():
+        raise InputError(f"unknown table {name!r}.\n{did_you_mean(name, printed_names())}")
+    text = (resources.files("t1.bench") / "paper" / f"{name}.csv").read_text(encoding="utf-8")
+    head, *lines = csv.reader(text.splitlines())
+    words = [not all(_is_number(line[j]) for line in lines) for j in range(len(head))]
+    return Grid(
+        title=f"As printed: {name}",
+        heads=tuple(Head(title, words=word) for title, word in zip(head, words, strict=True)),
+        lines=tuple(
+            tuple(Cell(text or DASH, float(text) if _is_number(text) and text else None) for text in line)
+            for line in lines
+        ),
+    )
+
+
+def _is_number(text: str) -> bool:
+    return not text or text.replace(".", "", 1).replace("-", "", 1).isdigit()
 
 
 def _figure(line: dict[str, str]) -> Figure:

@@ -4,15 +4,16 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 
 from t1.bench.run import Limits, Outcome, execute
 from t1.bench.store import Store
 from t1.bench.study import Run
+from t1.errors import T1Error
 from t1.progress import progress_line
 
-Tell = Callable[[Run, Outcome], None]
+Tell = Callable[[Run, Outcome | T1Error], None]  # how a run ended, or why it could not
 
 
 def run_all(
@@ -25,24 +26,37 @@ def run_all(
     tell: Tell,
     should_stop: Callable[[], bool],
 ) -> None:
-    """Carry out every run; `tell` hears of each as it ends."""
+    """Carry out every run; `tell` hears of each as it ends. One that fails does not keep the others."""
     if jobs <= 1 or len(runs) <= 1:
         for run in runs:
             if should_stop():
                 return
-            with progress_line(str(run)) as on_progress:
-                outcome = execute(
-                    run, store, limits, device=device, on_progress=on_progress, should_stop=should_stop
-                )
-            tell(run, outcome)
+            try:
+                with progress_line(str(run)) as on_progress:
+                    outcome = execute(
+                        run, store, limits, device=device, on_progress=on_progress, should_stop=should_stop
+                    )
+            except T1Error as error:
+                tell(run, error)
+            else:
+                tell(run, outcome)
         return
     threads = max(1, (os.cpu_count() or 1) // jobs)
     with ProcessPoolExecutor(
         jobs, mp_context=get_context("spawn"), initializer=_start, initargs=(threads,), max_tasks_per_child=1
     ) as pool:
-        futures = {pool.submit(_execute, run, str(store.folder), limits, device): run for run in runs}
-        for future in as_completed(futures):
-            tell(futures[future], future.result())
+        waiting = list(runs)
+        running: dict[Future[Outcome | T1Error], Run] = {}
+        while True:
+            while waiting and len(running) < jobs and not should_stop():
+                run = waiting.pop(0)
+                running[pool.submit(_execute, run, str(store.folder), limits, device)] = run
+            if not running:
+                break
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                tell(running.pop(future), future.result())
+    for run in waiting:
+        tell(run, "stopped")
 
 
 _asked = False
@@ -63,7 +77,10 @@ def _start(threads: int) -> None:
     signal.signal(signal.SIGINT, on_interrupt)
 
 
-def _execute(run: Run, folder: str, limits: Limits, device: str) -> Outcome:
+def _execute(run: Run, folder: str, limits: Limits, device: str) -> Outcome | T1Error:
     if _asked:
         return "stopped"
-    return execute(run, Store(folder), limits, device=device, should_stop=lambda: _asked)
+    try:
+        return execute(run, Store(folder), limits, device=device, should_stop=lambda: _asked)
+    except T1Error as error:
+        return error

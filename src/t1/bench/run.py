@@ -62,17 +62,23 @@ class Limits:
         )
 
     def _far_enough(self, row: Row) -> bool:
-        by_epochs = row.stopped == "epochs" and row.epochs >= self.max_epochs
-        by_time = self.seconds is not None and row.train_seconds >= 0.9 * self.seconds
-        return row.full or by_epochs or by_time
+        if row.full:
+            return True
+        if self.seconds is None:
+            protocol = row.schedule.endswith("constant")
+            return protocol and row.stopped == "epochs" and row.epochs >= self.max_epochs
+        same_or_more = row.budget_seconds is not None and row.budget_seconds >= self.seconds
+        return same_or_more or row.train_seconds >= 0.9 * self.seconds or row.epochs >= self.max_epochs
 
 
 def is_done(run: Run, store: Store, limits: Limits) -> bool:
     """Whether the store has every scenario of the run, trained as long as asked."""
     rows = [row for row in store.rows() if row.id == run.id]
-    if limits.afresh:
+    if limits.afresh and run.model not in METHODS:
         rows = [row for row in rows if row.budget_seconds == limits.seconds]
-    return limits.reached(latest(rows))
+    rows = latest(rows)
+    missing = {scenario.name for scenario in scenarios(spec(run.dataset))} - {row.scenario for row in rows}
+    return not missing and limits.reached(rows)
 
 
 def execute(
@@ -107,7 +113,7 @@ def execute(
             score = partial(
                 evaluate, fill, dataset, seed=run.seed, every=limits.score_every, should_stop=stop
             )
-        rows = _rows(run, dataset, facts, score)
+        rows = _rows(run, facts, score)
         if rows is None:
             return "stopped"
         store.append(rows)
@@ -152,7 +158,7 @@ def _training_facts(run: Run, model: Model, result: FitResult, limits: Limits) -
         "best_valid": result.best_loss,
         "stopped": result.reason,
         "budget_seconds": limits.seconds,
-        "schedule": limits.config(run).schedule,
+        "schedule": result.schedule,
         "train_seconds": round(result.seconds, 1),
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "score_every": limits.score_every,
@@ -166,7 +172,8 @@ def _apply(
     began = perf_counter()
     if run.model in SERIES:
         every = 1
-        score: Score = partial(score_series, series_fill(run.model, run.dataset), dataset, seed=run.seed)
+        search = series_fill(run.model, run.dataset, limits.seconds, should_stop)
+        score: Score = partial(score_series, search, dataset, seed=run.seed)
     else:
         every = limits.score_every
         fill = method_fill(run.model, dataset, run.seed)
@@ -184,13 +191,16 @@ def _apply(
     return facts, score
 
 
-def _rows(run: Run, dataset: Dataset, facts: dict[str, Any], score: Score) -> list[Row] | None:
+def _rows(run: Run, facts: dict[str, Any], score: Score) -> list[Row] | None:
     rows = []
-    for scenario in scenarios(spec(run.dataset), dataset):
+    for scenario in scenarios(spec(run.dataset)):
         began = perf_counter()
         errors = score(scenario)
         if errors is None:
             return None
+        seconds = round(perf_counter() - began, 1)
+        if run.model in SERIES:  # the search for a fill is its training, once for every scenario
+            facts, seconds = {**facts, "train_seconds": seconds}, 0.0
         rows.append(
             Row(
                 id=run.id,
@@ -200,7 +210,7 @@ def _rows(run: Run, dataset: Dataset, facts: dict[str, Any], score: Score) -> li
                 mse=errors.mse,
                 mae=errors.mae,
                 cells=errors.count,
-                eval_seconds=round(perf_counter() - began, 1),
+                eval_seconds=seconds,
                 peak_memory_mb=0.0,
                 threads=torch.get_num_threads(),
                 versions={

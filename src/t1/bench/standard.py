@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -10,7 +10,31 @@ from typing import Any
 from t1.data.catalog import Spec
 from t1.models.catalog import MODELS
 
-METHODS = ("mean", "locf", "linear", "seasonal", "knn", "iterative", "pswi")  # nothing to train
+
+@dataclass(frozen=True)
+class Method:
+    """A system without a network to train."""
+
+    family: str
+    paper: str = ""
+    year: int | None = None
+    needs: Mapping[str, str] = field(default_factory=dict)  # module -> the package that brings it
+
+
+METHODS = {
+    "mean": Method("a constant"),
+    "locf": Method("the last value"),
+    "linear": Method("interpolation"),
+    "seasonal": Method("a mean period"),
+    "knn": Method("near rows", "Troyanskaya et al., Missing value estimation methods, Bioinformatics", 2001),
+    "iterative": Method("chained regression", "van Buuren and Groothuis-Oudshoorn, mice, JSS", 2011),
+    "pswi": Method(
+        "optimal transport of spectra",
+        "Wang et al., Optimal Transport for Time Series Imputation, ICLR",
+        2025,
+        {"ot": "POT"},
+    ),
+}
 SERIES = ("pswi",)  # fill a whole series, so they are scored on the contiguous test part
 
 

@@ -13,11 +13,12 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, asdict, dataclass, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from t1.bench.study import MAX_EPOCHS, Run
-from t1.errors import InputError
+from t1.errors import InputError, T1Error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,15 +56,16 @@ class Row:
 
     @property
     def full(self) -> bool:
-        """Whether the run went through the whole protocol, so that no budget can add to it."""
-        if self.stopped == "epochs":
-            return self.epochs >= MAX_EPOCHS
-        return self.stopped in ("patience", "nothing to train")
+        """Whether the run went through the whole protocol, constant rate and all."""
+        if self.stopped == "nothing to train":
+            return True
+        ended = self.stopped == "patience" or (self.stopped == "epochs" and self.epochs >= MAX_EPOCHS)
+        return ended and self.schedule.endswith("constant")
 
     @property
-    def key(self) -> tuple[str, str, int, int]:
+    def key(self) -> tuple[str, str, int, float | None, int]:
         """A row with the same key is the same result."""
-        return self.id, self.scenario, self.steps, self.score_every
+        return self.id, self.scenario, self.steps, self.budget_seconds, self.score_every
 
 
 class Store:
@@ -152,6 +154,11 @@ def latest(rows: Sequence[Row]) -> list[Row]:
 
 def _line(row: Row) -> str:
     """The row as it is kept; what is at its default is left out."""
+    if not (isfinite(row.mse) and isfinite(row.mae)):
+        raise T1Error(
+            f"{row.model} on {row.dataset}, {row.scenario}: an error of {row.mse} over {row.cells} cells "
+            "is no result.\nScore more windows, or train longer."
+        )
     kept = {f.name: getattr(row, f.name) for f in fields(Row) if getattr(row, f.name) != f.default}
     return json.dumps(kept, allow_nan=False) + "\n"
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from t1.bench.standard import METHODS, standard
 from t1.data.catalog import Spec, names, spec
 from t1.errors import InputError
-from t1.models.catalog import MODELS
+from t1.models.catalog import MODELS, check_settings
 
 Study = Literal["point", "block", "natural"]
 STUDIES: tuple[Study, ...] = ("point", "block", "natural")
@@ -56,9 +56,14 @@ def plan(
     """The runs of a study, dataset by dataset; without `data`, of all datasets that are in the study."""
     if study not in STUDIES:
         raise InputError(f"unknown study {study!r}.\nKnown: {', '.join(STUDIES)}.")
-    for model in models:  # an unknown name is said now, not after hours of other runs
+    for model in models:  # a wrong name or setting is said now, not after hours of other runs
         if model not in METHODS:
-            MODELS[model]
+            check_settings(model, settings or {})
+        elif settings:
+            raise InputError(f"{model} has no settings.\nLeave --set out, or run it by itself.")
+    for seed in seeds:
+        if seed < 0:
+            raise InputError(f"a seed cannot be negative, got {seed}.\nGive a whole number from 0 up.")
     specs = [spec(name) for name in data] if data else [s for s in map(spec, names()) if study in s.scenarios]
     for chosen in specs:
         if study not in chosen.scenarios:
@@ -79,12 +84,17 @@ def _size(model: str, size: Size) -> dict[str, str]:
     return {"size": "small"} if small else {}
 
 
+def dataset_name(chosen: Spec, given: str) -> str:
+    """What rows call a dataset: its name in the catalogue, or the path of the user's own spec."""
+    return chosen.name if chosen.source is None else given
+
+
 def _run(
     chosen: Spec, given: str, model: str, seed: int, split: SplitName, settings: Mapping[str, Any]
 ) -> Run:
     usual = standard(chosen, model)
     return Run(
-        dataset=chosen.name if chosen.name in names() else given,
+        dataset=dataset_name(chosen, given),
         model=model,
         settings={**usual.settings, **settings},
         mask=usual.mask,

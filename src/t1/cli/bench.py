@@ -1,4 +1,4 @@
-"""`t1 bench run | table | status`: the paper's experiments."""
+"""`t1 bench run | table | cost | paper | status`: the paper's experiments."""
 
 import argparse
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t1.cli.interrupt import interruptible
-from t1.errors import InputError
+from t1.errors import InputError, T1Error
 
 if TYPE_CHECKING:
     from t1.bench.run import Limits, Outcome
@@ -21,6 +21,7 @@ def add_bench(p: argparse.ArgumentParser) -> None:
     _add_run(commands.add_parser("run", help="train and score models on the paper's datasets"))
     _add_table(commands.add_parser("table", help="our figures beside the published ones"))
     _add_cost(commands.add_parser("cost", help="accuracy beside training time: a table and a picture"))
+    _add_paper(commands.add_parser("paper", help="the tables that the paper prints"))
     _add_status(commands.add_parser("status", help="which runs are done, and how far"))
 
 
@@ -76,6 +77,12 @@ def _add_cost(p: argparse.ArgumentParser) -> None:
     _add_store(p)
 
 
+def _add_paper(p: argparse.ArgumentParser) -> None:
+    p.set_defaults(run=_paper)
+    p.add_argument("table", nargs="?", help="one of them (default: list their names)")
+    p.add_argument("--format", default="md", help="md, html, latex or csv")
+
+
 def _add_status(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=_status)
     p.add_argument("--page", metavar="FILE", help="also write the page of all tables, with its pictures")
@@ -115,31 +122,42 @@ def _run(a: argparse.Namespace) -> int:
     store = Store(a.store)
     if a.dry_run:
         return _dry_run(runs, store, limits, a.device)
-    ends: list[Outcome] = []
+    ends: list[Outcome | T1Error] = []
 
-    def tell(run: "Run", outcome: "Outcome") -> None:
-        ends.append(outcome)
-        print(f"{run.id}  {run}: {outcome}", flush=True)
+    def tell(run: "Run", end: "Outcome | T1Error") -> None:
+        ends.append(end)
+        if isinstance(end, T1Error):
+            print(f"t1: {run}: {end}", file=sys.stderr, flush=True)
+        else:
+            print(f"{run.id}  {run}: {end}", flush=True)
 
     with interruptible("keeping each run for the next time") as should_stop:
         run_all(runs, store, limits, jobs=a.jobs, device=a.device, tell=tell, should_stop=should_stop)
-    return 130 if "stopped" in ends else 0
+    if "stopped" in ends:
+        return 130
+    failed = [end for end in ends if isinstance(end, T1Error)]
+    return (2 if any(isinstance(end, InputError) for end in failed) else 1) if failed else 0
 
 
 def _dry_run(runs: list["Run"], store: Any, limits: "Limits", device: str) -> int:
     from t1.bench.estimate import estimate
     from t1.bench.run import is_done
 
-    total = 0.0
+    total, failed = 0.0, False
     for run in runs:
         if is_done(run, store, limits):
             print(f"{run.id}  {run}: done")
             continue
-        cost = estimate(run, limits, device)
+        try:
+            cost = estimate(run, limits, device)
+        except T1Error as error:  # such as a system whose library is absent; the others can be told
+            print(f"t1: {run}: {error}", file=sys.stderr, flush=True)
+            failed = True
+            continue
         total += cost.total
         print(f"{run.id}  {run}: {cost}", flush=True)
     print(f"in all at most {total / 3600:.1f} h, one after the other, on this machine as busy as it is now")
-    return 0
+    return 2 if failed else 0
 
 
 def _table(a: argparse.Namespace) -> int:
@@ -157,14 +175,23 @@ def _cost(a: argparse.Namespace) -> int:
     from t1.bench.picture import cost_picture
     from t1.bench.render import render
     from t1.bench.store import Store
+    from t1.bench.study import dataset_name
     from t1.data.catalog import spec
 
     rows = Store(a.store).rows()
-    name = spec(a.data).name
+    name = dataset_name(spec(a.data), a.data)
     print(render(cost_table(rows, name), a.format))
     if a.picture:
         cost_picture(rows, name, a.picture)
         print(f"picture: {Path(a.picture).resolve()}", file=sys.stderr)
+    return 0
+
+
+def _paper(a: argparse.Namespace) -> int:
+    from t1.bench.paper import printed, printed_names
+    from t1.bench.render import render
+
+    print("\n".join(printed_names()) if a.table is None else render(printed(a.table), a.format))
     return 0
 
 

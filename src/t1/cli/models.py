@@ -2,7 +2,9 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from importlib import resources
+from importlib.util import find_spec
 
 
 def add_models(p: argparse.ArgumentParser) -> None:
@@ -26,18 +28,19 @@ def _models(a: argparse.Namespace) -> int:
         table.add_column(head, justify="right" if head in ("parameters", "a step", "small") else "left")
     for name, entry in MODELS.items():
         cost = costs["systems"].get(name, {})
-        absent = f"{', '.join(entry.absent)} (pip install 't1-impute[bench]')" if entry.absent else ""
         table.add_row(
             name,
             f"{entry.title}, {entry.year}",
             entry.family,
             *_cost(cost.get("paper")),
             *_cost(cost.get("small")),
-            absent or ", ".join(entry.needs) or "nothing",
+            _needs(entry.absent, entry.needs),
         )
-    for name in METHODS:
-        needs = "POT" if name == "pswi" else "nothing"
-        table.add_row(name, TITLES[name], "no network", "0", "–", "–", "–", needs)
+    for name, method in METHODS.items():
+        absent = [package for module, package in method.needs.items() if find_spec(module) is None]
+        title = f"{TITLES[name]}, {method.year}" if method.year else TITLES[name]
+        needs = _needs(absent, list(method.needs.values()))
+        table.add_row(name, title, method.family, "0", "–", "–", "–", needs)
     console = Console()
     if not console.is_terminal:
         console = Console(width=200)
@@ -46,9 +49,17 @@ def _models(a: argparse.Namespace) -> int:
         f"Parameters at 7 variables; a step relative to T1's, batch 16, window 96, one run of "
         f"benchmarks/models.py on {costs['threads']} threads, {costs['date']}."
     )
-    for name, entry in MODELS.items():
-        console.print(f"  {name}: {entry.paper} {entry.year}", highlight=False)
+    papers = {name: f"{entry.paper} {entry.year}" for name, entry in MODELS.items()}
+    papers |= {name: f"{method.paper} {method.year}" for name, method in METHODS.items() if method.paper}
+    for name, paper in papers.items():
+        console.print(f"  {name}: {paper}", highlight=False)
     return 0
+
+
+def _needs(absent: Sequence[str], needs: Sequence[str]) -> str:
+    if absent:
+        return f"{', '.join(absent)} (pip install 't1-impute[bench]')"
+    return ", ".join(needs) or "nothing"
 
 
 def _cost(found: dict[str, float] | None) -> tuple[str, str]:

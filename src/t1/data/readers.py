@@ -35,6 +35,8 @@ class Raw:
 
 Reader = Callable[..., Raw]  # (paths, *, options)
 READERS: Registry[Reader] = Registry("reader")
+N_FILES = {"aqi36": 2}  # of a reader; one for all others
+BRINGS_ENTRIES = ("aqi36",)  # readers whose datasets say which entries are evaluated
 
 
 @READERS.add("csv")

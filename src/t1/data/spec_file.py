@@ -9,7 +9,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from t1.data.readers import READERS
+from t1.data.readers import N_FILES, READERS
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
@@ -21,6 +21,10 @@ SPLITS: dict[str, dict[str, type]] = {  # the keys of each kind of split, beside
     "disjoint": {"train": float, "valid": float},
     "samples": {"test": float, "valid": float, "seed": int},
     "months": {"test": list, "valid": list},
+}
+MASKS: dict[str, dict[str, type]] = {  # the keys of each kind of training mask, besides `kind`
+    "point": {"rate": float},
+    "own+point": {"rates": list},
 }
 
 
@@ -124,24 +128,43 @@ def _check(spec: Spec, path: Path) -> None:
         raise InputError(f"{path}: n_vars and window must be at least 1.\nGive whole numbers above 0.")
     if not spec.files:
         raise InputError(f'{path}: no file is named.\nGive path = "my.csv".')
-    kind = spec.split.get("kind", "")
-    _check_known([kind], SPLITS, "split.kind ", path)
-    given = {key: value for key, value in spec.split.items() if key != "kind"}
-    _check_known(given, SPLITS[kind], "key split.", path)
-    for key, type_ in SPLITS[kind].items():
-        if key in given:
-            _of_type(given[key], (int, float) if type_ is float else (type_,), f"split.{key}", path)
-        elif kind not in ("window_share", "disjoint"):  # these have shares of their own
-            raise InputError(
-                f"{path}: the split by {kind} needs {', '.join(SPLITS[kind])}, {key!r} is missing.\nAdd it."
-            )
+    _check_kind(spec.split, SPLITS, "split", path, may_lack=("window_share", "disjoint"))
+    _check_kind(spec.training.mask, MASKS, "training.mask", path)
     _check_known(spec.scenarios, SCENARIOS, "scenario ", path)
     _check_known([spec.reader], READERS, "reader ", path)
+    wanted = N_FILES.get(spec.reader, 1)
+    if len(spec.files) != wanted:
+        raise InputError(
+            f"{path}: the reader {spec.reader} takes {wanted} file{'s' * (wanted > 1)}, "
+            f"{len(spec.files)} are named.\n"
+            "Name as many, or choose another reader."
+        )
     _, *options = inspect.signature(READERS[spec.reader]).parameters.values()
     _check_known(spec.options, [option.name for option in options], "key options.", path)
     for option in options:
         if option.name in spec.options:
             _of_type(spec.options[option.name], (type(option.default),), f"options.{option.name}", path)
+
+
+def _check_kind(
+    table: Mapping[str, Any],
+    kinds: Mapping[str, Mapping[str, type]],
+    where: str,
+    path: Path,
+    may_lack: Collection[str] = (),
+) -> None:
+    """A table with a `kind` has the keys of that kind, and no others; some kinds have defaults for theirs."""
+    kind = table.get("kind", "")
+    _check_known([kind], kinds, f"{where}.kind ", path)
+    given = {key: value for key, value in table.items() if key != "kind"}
+    _check_known(given, kinds[kind], f"key {where}.", path)
+    for key, type_ in kinds[kind].items():
+        if key in given:
+            _of_type(given[key], (int, float) if type_ is float else (type_,), f"{where}.{key}", path)
+        elif kind not in may_lack:
+            raise InputError(
+                f"{path}: the {where} by {kind} needs {', '.join(kinds[kind])}, {key!r} is missing.\nAdd it."
+            )
 
 
 def _of_type(value: Any, types: tuple[type, ...], where: str, path: Path) -> Any:

@@ -23,10 +23,13 @@ Fills = Iterator[tuple[IntArray, FloatArray]]  # some columns, and their fill (t
 Filler = Callable[[FloatArray], Fills]  # (time, vars) with NaN -> its columns filled, a few at a time
 
 SIMPLE_FIRST = ("linear", "nearest", "seasonal", "regression")
-WHOLE: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "knn": knn,
-    "iterative": iterative,
-    "pswi": lambda values: pswi(values, **settings_for("any other")),
+Whole = Callable[[FloatArray, int, float], FloatArray]  # (time, vars) with NaN, a seed, seconds to spend
+WHOLE: dict[str, Whole] = {
+    "knn": lambda values, seed, seconds: knn(values),
+    "iterative": lambda values, seed, seconds: iterative(values, seed=seed),
+    "pswi": lambda values, seed, seconds: pswi(
+        values, rng=seed, seconds=seconds, **settings_for("any other")
+    ),
 }
 
 
@@ -136,25 +139,31 @@ class _Whole:
     """A method that looks at all columns of a series together, in standard units."""
 
     name: str
-    method: Callable[[FloatArray], FloatArray]
+    plan: Plan
+    seed: int
 
     def prepare(self, masked: FloatArray, hold: HoldOut) -> Filler:
         """Nothing is learned beforehand: each fill learns from the table it fills."""
         cuts = hold.starts[1:]
+        to_come = (TRIES + 1) * (len(cuts) + 1)
 
         def fill(values: FloatArray) -> Fills:
+            nonlocal to_come
             parts = []
             for one in np.split(values, cuts):
                 scaler = Scaler.from_observed(one)
-                parts.append(scaler.unscale(self.method(scaler.scale(one))))
+                seconds = max(self.plan.left(), 0.0) / max(to_come, 1)
+                parts.append(scaler.unscale(WHOLE[self.name](scaler.scale(one), self.seed, seconds)))
+                to_come -= 1
             yield np.arange(values.shape[1]), np.concatenate(parts)
 
         return fill
 
 
-def whole_candidate(name: str) -> Candidate:
+def whole_candidate(name: str, plan: Plan, seed: int) -> Candidate:
     """One of `WHOLE`; they are slow, and only tried when they are asked for."""
-    return _Whole(name, WHOLE[name])
+    WHOLE[name]  # a wrong name fails here
+    return _Whole(name, plan, seed)
 
 
 def classic_candidate(name: str, plan: Plan | None = None) -> Candidate:

@@ -177,11 +177,34 @@ def build(name: str, *, n_vars: int, window: int, **settings: Any) -> "Model":
         if not MODELS[name].small:
             raise InputError(f"{name} has no small configuration.\nLeave --size out.")
         settings = {**MODELS[name].small, **settings}
-    known = {field.name for field in dataclasses.fields(made.Config)}
-    for setting in settings:
-        if setting not in known:
+    check_settings(name, settings)
+    return made(made.Config(n_vars=n_vars, window=window, **settings))
+
+
+def check_settings(name: str, settings: Mapping[str, Any]) -> None:
+    """Raise an InputError for a setting that the system does not have, or that is of another kind."""
+    if MODELS[name].absent:
+        return  # what it has cannot be known here
+    known = {f.name: f for f in dataclasses.fields(model_class(name).Config)}
+    for setting, value in settings.items():
+        if setting not in known or setting in ("n_vars", "window"):
             raise InputError(
                 f"{name} has no setting {setting!r}.\n"
-                f"It has: {', '.join(sorted(known - {'n_vars', 'window'}))}."
+                f"It has: {', '.join(sorted(known.keys() - {'n_vars', 'window'}))}."
             )
-    return made(made.Config(n_vars=n_vars, window=window, **settings))
+        usual = known[setting].default
+        if usual is not None and usual is not dataclasses.MISSING and not _of_the_kind(value, usual):
+            raise InputError(
+                f"{name}: {setting} = {value!r} cannot be used.\nGive such a value as its default, {usual!r}."
+            )
+
+
+def _of_the_kind(value: Any, usual: Any) -> bool:
+    """Whether a value can stand where `usual` stands; lists come from TOML and JSON for tuples."""
+    if isinstance(usual, bool) or isinstance(value, bool):
+        return isinstance(value, bool) and isinstance(usual, bool)
+    if isinstance(usual, float):
+        return isinstance(value, int | float)
+    if isinstance(usual, tuple):
+        return isinstance(value, list | tuple)
+    return isinstance(value, type(usual))

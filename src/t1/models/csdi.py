@@ -96,7 +96,8 @@ class CSDI(Model):
 
     @torch.no_grad()
     def forward(self, values: Tensor, observed: Tensor) -> Tensor:
-        return self.draw(values, observed, self.config.n_samples).median(1).values
+        ranked, n = self.draw(values, observed, self.config.n_samples).sort(1).values, self.config.n_samples
+        return (ranked[:, (n - 1) // 2] + ranked[:, n // 2]) / 2  # the median
 
     @torch.no_grad()
     def draw(self, values: Tensor, observed: Tensor, n_samples: int) -> Tensor:

@@ -84,10 +84,18 @@ class RowImputer:
         self._sample = _evenly(source, max_train)
         self._known: npt.NDArray[np.bool_] = np.any(~np.isnan(self._sample), axis=0)
 
-    def fill(self, values: npt.ArrayLike) -> FloatArray:
-        """A filled copy of the values (time, vars), a block of rows at a time."""
+    def learn(self) -> None:
+        """Fit the imputer, if it is not fitted yet and there is anything to learn from."""
         from sklearn.exceptions import ConvergenceWarning
 
+        if not self._fitted and self._known.any():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # all rounds are made on purpose
+                self._imputer.fit(self._sample[:, self._known])
+            self._fitted = True
+
+    def fill(self, values: npt.ArrayLike) -> FloatArray:
+        """A filled copy of the values (time, vars), a block of rows at a time."""
         table = check_table(values)
         known = self._known
         if table.shape[1] != len(known):
@@ -98,14 +106,11 @@ class RowImputer:
         filled = table.copy()
         gaps = np.isnan(table)
         rows = np.flatnonzero((gaps & known).any(axis=1))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            if len(rows) and not self._fitted:
-                self._imputer.fit(self._sample[:, known])
-                self._fitted = True
-            for begin in range(0, len(rows), ROWS):
-                block = rows[begin : begin + ROWS]
-                filled[np.ix_(block, known)] = self._imputer.transform(table[np.ix_(block, known)])
+        if len(rows):
+            self.learn()
+        for begin in range(0, len(rows), ROWS):
+            block = rows[begin : begin + ROWS]
+            filled[np.ix_(block, known)] = self._imputer.transform(table[np.ix_(block, known)])
         # A column that only rows outside the sample have is known by its mean; one that none has stays NaN.
         return np.where(gaps, np.where(np.isnan(filled), self._means, filled), table)
 
