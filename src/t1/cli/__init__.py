@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"t1: {error}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 1
     except KeyboardInterrupt:
-        print("t1: interrupted, nothing was written", file=sys.stderr)
+        print("t1: interrupted, no output file was written", file=sys.stderr)
         return 130
     except BrokenPipeError:
         return 1
