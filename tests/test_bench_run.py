@@ -80,7 +80,7 @@ def test_a_budgeted_run_goes_on_where_it_stopped(waves, tmp_path):
     execute(run, store, Limits(max_epochs=epochs))
     later = store.latest()[0]
     assert later.steps > first.steps
-    assert (later.epochs, later.schedule, later.stopped) == (epochs, "constant", "epochs")
+    assert (later.epochs, later.schedule, later.stopped) == (epochs, "cosine then constant", "epochs")
 
 
 def test_a_part_of_the_test_windows_has_the_same_masks(waves, tmp_path):
