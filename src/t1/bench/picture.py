@@ -44,9 +44,13 @@ def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
     axes.set_title(f"{dataset}: accuracy over cost (dashed: nothing to train)", fontsize=10)
     figure.draw_without_rendering()  # from here on places are known
 
-    def height(error: float) -> float:
-        place: float = axes.transAxes.inverted().transform(axes.transData.transform((1, error)))[1]
-        return place
+    def place(seconds: float, error: float) -> tuple[float, float]:
+        """Where a point is in the axes, both from 0 to 1."""
+        x, y = axes.transAxes.inverted().transform(axes.transData.transform((seconds, error)))
+        return x, y
+
+    def heights(costs: Sequence[tuple[Cost, float]]) -> list[float]:
+        return [place(1, error)[1] for _, error in costs]
 
     def name(cost: Cost, at: tuple[float, float], beside: tuple[float, float], **style: Any) -> None:
         ours = cost.entry.model == "t1"
@@ -63,14 +67,12 @@ def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
             **style,
         )
 
-    for (cost, error), label in zip(others, _apart([height(e) for _, e in others]), strict=True):
-        name(cost, (1.0, height(error)), (1.02, label), color="0.4", annotation_clip=False)
+    for (cost, error), label in zip(others, _apart(heights(others)), strict=True):
+        name(cost, (1.0, place(1, error)[1]), (1.02, label), color="0.4", annotation_clip=False)
     for near in _neighbours(trained):
-        right = max(axes.transData.transform((cost.train_seconds, 1))[0] for cost, _ in near)
-        column = axes.transAxes.inverted().transform((right, 0))[0] + 0.02
-        for (cost, error), label in zip(near, _apart([height(e) for _, e in near]), strict=True):
-            point = axes.transAxes.inverted().transform(axes.transData.transform((cost.train_seconds, error)))
-            name(cost, tuple(point), (column, label))
+        column = max(place(cost.train_seconds, error)[0] for cost, error in near) + 0.02
+        for (cost, error), label in zip(near, _apart(heights(near)), strict=True):
+            name(cost, place(cost.train_seconds, error), (column, label))
     metadata = {"Date": None} if kind == "svg" else None
     with rc_context({"svg.hashsalt": "t1"}), open_target(path) as stream:  # the same rows, the same file
         figure.savefig(stream, format=kind, metadata=metadata)

@@ -49,3 +49,9 @@ class Model(nn.Module, ABC):
     def impute(self, values: Tensor, observed: Tensor) -> Tensor:
         """The windows with every unobserved cell filled and every observed one as it was."""
         return torch.where(observed, values, self(values, observed))
+
+
+def median(draws: Tensor, dim: int) -> Tensor:
+    """The middle draw, or for an even number the mean of the two in the middle."""
+    ranked, n = draws.sort(dim).values, draws.shape[dim]
+    return (ranked.select(dim, (n - 1) // 2) + ranked.select(dim, n // 2)) / 2

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from t1.errors import InputError
-from t1.models.base import Batch, Model
+from t1.models.base import Batch, Model, median
 from t1.models.pypots_parts import check_sizes, pypots_module
 
 FEATURES_AT_ONCE = 2**20  # of one layer: more leave the cache, and many variables would fill the memory
@@ -96,8 +96,7 @@ class CSDI(Model):
 
     @torch.no_grad()
     def forward(self, values: Tensor, observed: Tensor) -> Tensor:
-        ranked, n = self.draw(values, observed, self.config.n_samples).sort(1).values, self.config.n_samples
-        return (ranked[:, (n - 1) // 2] + ranked[:, n // 2]) / 2  # the median
+        return median(self.draw(values, observed, self.config.n_samples), dim=1)
 
     @torch.no_grad()
     def draw(self, values: Tensor, observed: Tensor, n_samples: int) -> Tensor:

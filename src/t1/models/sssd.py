@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from t1.errors import InputError
-from t1.models.base import Batch, Model
+from t1.models.base import Batch, Model, median
 from t1.models.s4 import S4Layer, impulse_responses
 
 PAPER_STEPS = 200  # the noise schedule is that of so many steps
@@ -123,9 +123,7 @@ class SSSD(Model):
         visible = torch.where(observed, values, 0.0).permute(2, 0, 1)
         seen = observed.permute(2, 0, 1)
         draws = torch.stack([self.draw(visible, seen) for _ in range(self.config.n_samples)])
-        ranked, n = draws.sort(0).values, self.config.n_samples
-        median = (ranked[(n - 1) // 2] + ranked[n // 2]) / 2
-        return median.permute(1, 2, 0)
+        return median(draws, dim=0).permute(1, 2, 0)
 
     def draw(self, visible: Tensor, observed: Tensor) -> Tensor:
         """One draw of the hidden cells (vars, batch, time) given the visible ones."""
