@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from t1.arrays import FloatArray, IntArray
 from t1.data.blocks import column_blocks
 from t1.data.data_file import DataFile, NewRows
 from t1.data.files import read_file
@@ -33,9 +34,6 @@ from t1.models.classic import CLASSIC
 from t1.options import Options, options_of
 from t1.progress import OnProgress
 from t1.registry import did_you_mean
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 SAVING = 0.95  # of a budget is for training, where nothing has to be filled
 

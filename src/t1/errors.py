@@ -1,8 +1,7 @@
 """What can go wrong, and whose fault it is.
 
 T1Error
-├── InputError        the user can fix it: exit code 2 on the command line; says what was expected,
-│                     what came, where, and the cure on the next line
+├── InputError        the user can fix it: exit code 2 on the command line
 └── TrainingDiverged  the loss stopped being a number; the last good weights are kept
 """
 
@@ -12,7 +11,16 @@ class T1Error(Exception):
 
 
 class InputError(T1Error, ValueError):
-    """The input (a file, a table, a setting) cannot be used as it is; the message names the cure."""
+    """The input (a file, a table, a setting) cannot be used as it is.
+
+    The message says what was expected, what came and where; `cure` what to do about it; `option` which
+    setting it concerns, by its name in Python. Each surface shows the option its own way: `budget` is
+    `--budget` on the command line.
+    """
+
+    def __init__(self, message: str, *, cure: str | None = None, option: str | None = None) -> None:
+        super().__init__(message if cure is None else f"{message}\n{cure}")
+        self.message, self.cure, self.option = message, cure, option
 
 
 class TrainingDiverged(T1Error, ArithmeticError):

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from t1 import checkpoint
+from t1.arrays import BoolArray, FloatArray
 from t1.data.scale import Scaler
 from t1.data.series import Series, fit_scaler, lengthen, scaled_rows
 from t1.data.table import check_columns
@@ -29,8 +30,6 @@ from t1.network import fill_gaps, new_network
 from t1.progress import OnProgress, progress_line
 from t1.train import FitResult, Hide, Record, TrainConfig, fit
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 SHORTEST = 8  # the network's shortest window; shorter series are filled up with missing rows
 
 

@@ -5,10 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import BoolArray, FloatArray
 from t1.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 class ErrorSum:

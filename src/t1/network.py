@@ -4,9 +4,9 @@ from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from t1.arrays import FloatArray, IntArray
 from t1.data.scale import Scaler
 from t1.data.series import lengthen
 from t1.data.window import Stitcher, WindowSet, starts
@@ -15,8 +15,6 @@ from t1.memory import keep_freed_memory
 from t1.models.base import Model
 from t1.models.catalog import MODELS, build
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 MANY = 64  # columns; the anchor that compares all pairs of them is left out above
 AT_ONCE = 128  # windows between two cuts of a long series that is filled piece by piece
 BATCH = 64  # windows that are filled at once

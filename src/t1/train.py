@@ -17,6 +17,7 @@ from numpy.random import Generator, default_rng
 from torch import Tensor
 
 from t1 import checkpoint
+from t1.arrays import BoolArray
 from t1.data.window import WindowSet
 from t1.device import own_randomness, resolve_device, to_device
 from t1.errors import InputError, TrainingDiverged
@@ -38,7 +39,6 @@ from t1.schedule import TrainConfig
 
 __all__ = ["FitResult", "Hide", "Record", "TrainConfig", "fit", "resolve_device"]
 
-BoolArray = npt.NDArray[np.bool_]
 Hide = Callable[[npt.NDArray[np.float32], BoolArray, Generator], BoolArray]  # values, observed, rng -> hidden
 
 ORDER, MASKS, VALIDATION, DROPOUT = 1, 2, 3, 4  # streams of random numbers

@@ -6,13 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from t1.arrays import BoolArray
 from t1.bench.scenarios import Scenario, hidden_chunks
 from t1.data.catalog import Dataset
 from t1.device import own_randomness, to_device
 from t1.metrics import ErrorSum
 from t1.models.base import Model
 
-BoolArray = npt.NDArray[np.bool_]
 Fill = Callable[[npt.NDArray[np.float32], BoolArray], npt.NDArray[np.float32]]  # values, observed
 
 

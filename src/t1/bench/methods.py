@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import default_rng
 
+from t1.arrays import BoolArray, FloatArray
 from t1.bench.evaluate import Fill
 from t1.bench.scenarios import Scenario, hide_at_test
 from t1.data.catalog import Dataset
@@ -16,8 +17,6 @@ from t1.models.seasons import find_period
 from t1.models.tabular import RowImputer, learn_iterative, learn_knn
 from t1.registry import Registry
 
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
 Method = Callable[[Dataset, int], Fill]  # what it may learn from, and a seed
 
 FITTED: Registry[Method] = Registry("method")

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import default_rng
 
+from t1.arrays import BoolArray
 from t1.data.catalog import Dataset, Spec
 from t1.data.readers import BRINGS_ENTRIES
 from t1.data.window import cut
@@ -16,7 +17,6 @@ from t1.missing import block, point
 from t1.missing import own as own_gaps
 from t1.train import Hide
 
-BoolArray = npt.NDArray[np.bool_]
 RATES = (0.1, 0.3, 0.5, 0.7)
 CHUNK = 64  # windows that share a random stream; no model's batch size may change the masks
 STREAM = 7  # keeps these numbers apart from those of training with the same seed

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import BoolArray
 from t1.data import split as splits
 from t1.data.readers import READERS, Raw
 from t1.data.scale import Scaler
 from t1.data.spec_file import SPECS, File, Spec, Training, read_spec
 from t1.data.split import Split
-from t1.data.window import BoolArray, WindowSet, covered
+from t1.data.window import WindowSet, covered
 from t1.errors import InputError
 from t1.registry import did_you_mean
 

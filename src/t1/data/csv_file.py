@@ -9,9 +9,10 @@ from typing import IO
 
 import numpy as np
 
+from t1.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from t1.data.csv_numbers import CELLS, inner_spans, write_numbers
-from t1.data.csv_scan import Cells, IntArray
-from t1.data.data_file import AnyArray, BoolArray, DataFile, FloatArray, NewRows
+from t1.data.csv_scan import Cells
+from t1.data.data_file import DataFile, NewRows
 from t1.data.dates import TimeFormat
 from t1.data.timeline import anchors
 from t1.errors import InputError

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from t1.data.csv_scan import PAD, QUOTE, Bytes, Cells, IntArray
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from t1.arrays import BoolArray, FloatArray, IntArray
+from t1.data.csv_scan import PAD, QUOTE, Bytes, Cells
 
 MARKERS = ("NaN", "nan", "NAN", "null", "NULL", "None", "NA", "N/A", "n/a", "#N/A", "-", "?")
 CELLS = 1 << 17  # cells at a time: bounds the memory that reading and writing need

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from t1.arrays import FloatArray
 from t1.data.csv_file import CsvFile
 from t1.data.csv_numbers import CELLS, Numbers, read_numbers
 from t1.data.csv_scan import PAD, Cells, find_decimal, find_separator, scan
-from t1.data.data_file import Choice, FloatArray, choose
+from t1.data.data_file import Choice, choose
 from t1.data.dates import (
     Dates,
     TimeFormat,

@@ -11,10 +11,10 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import IntArray
 from t1.errors import InputError
 
 Bytes = npt.NDArray[np.uint8]
-IntArray = npt.NDArray[np.integer]
 
 PAD = 64  # zero bytes after the end, so that a cell can be read a little too far
 CHUNK = 1 << 22

@@ -12,18 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
+from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
 from t1.errors import InputError
 from t1.registry import did_you_mean
-
-FloatArray = npt.NDArray[np.float64]
-TimeArray = npt.NDArray[np.datetime64]
-AnyArray = npt.NDArray[Any]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

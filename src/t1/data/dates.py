@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-TimeArray = npt.NDArray[np.datetime64]
+from t1.arrays import TimeArray
 
 TIME_NAMES = frozenset(
     {

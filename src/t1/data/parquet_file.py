@@ -9,7 +9,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from t1.data.data_file import AnyArray, BoolArray, DataFile, FloatArray, NewRows, TimeArray, choose
+from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
+from t1.data.data_file import DataFile, NewRows, choose
 from t1.data.dates import is_time_name, read_dates, read_numeric_dates
 from t1.data.timeline import anchors
 from t1.errors import InputError

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import FloatArray
 from t1.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
 
 LARGEST = float(np.finfo(np.float64).max)
 HUGE = 1e290  # a mean past this can overflow when a value is subtracted from it; a smaller one cannot

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import BoolArray, FloatArray
 from t1.data.blocks import column_blocks
 from t1.data.scale import Scaler
 from t1.data.table import Table
 from t1.data.window import starts
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 ROWS = 8192  # that are scaled at once
 
 

@@ -16,11 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from t1.arrays import AnyArray, BoolArray, FloatArray
 from t1.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-AnyArray = npt.NDArray[Any]
 
 DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64, pd.Period)
 

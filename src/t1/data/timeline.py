@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import AnyArray, IntArray, TimeArray
 from t1.errors import InputError
-
-IntArray = npt.NDArray[np.intp]
-TimeArray = npt.NDArray[np.datetime64]
-AnyArray = npt.NDArray[Any]
 
 MOST_ADDED = 20  # times as many absent rows as rows: then the step was no step
 

@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import BoolArray, FloatArray
 from t1.errors import InputError
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 Starts = npt.NDArray[np.int64]
 Indices = slice | Sequence[int] | npt.NDArray[Any]
 

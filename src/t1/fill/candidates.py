@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from t1.arrays import FloatArray, IntArray
 from t1.data.blocks import column_blocks
 from t1.data.scale import Scaler
-from t1.fill.gaps import IntArray
 from t1.fill.holdout import HoldOut
 from t1.fill.plan import TRIES, Pace, Plan
 from t1.models.classic import CLASSIC, linear
@@ -18,7 +17,6 @@ from t1.models.regression import OnShare, Regression, learn_regression
 from t1.models.seasons import find_period
 from t1.models.tabular import iterative, knn
 
-FloatArray = npt.NDArray[np.float64]
 Fills = Iterator[tuple[IntArray, FloatArray]]  # some columns, and their fill (time, columns); then others
 Filler = Callable[[FloatArray], Fills]  # (time, vars) with NaN -> its columns filled, a few at a time
 

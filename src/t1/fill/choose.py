@@ -3,9 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from t1.fill.gaps import N_CLASSES, Codes, IntArray
-
-FloatArray = npt.NDArray[np.float64]
+from t1.arrays import Codes, FloatArray, IntArray
+from t1.fill.gaps import N_CLASSES
 
 MIN_EVENTS = 4  # fewer say nothing on their own
 CONFIDENCE = (

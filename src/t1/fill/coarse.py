@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from t1.arrays import FloatArray
 from t1.data.blocks import column_blocks
 from t1.fill.gaps import find_runs, gap_lengths
 from t1.imputer import T1Imputer
 
-FloatArray = npt.NDArray[np.float64]
 SHORTEST = 24  # rows that a coarser table must have, to be worth a network
 
 

@@ -3,12 +3,10 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from t1.arrays import Codes, FloatArray, IntArray
 from t1.errors import InputError
-from t1.fill.gaps import N_CLASSES, Codes, IntArray
-
-FloatArray = npt.NDArray[np.float64]
+from t1.fill.gaps import N_CLASSES
 
 MIN_EVENTS = 8  # a group with fewer borrows from the other columns
 

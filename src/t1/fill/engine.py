@@ -11,13 +11,14 @@ from contextlib import contextmanager
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import BoolArray, Codes, FloatArray, IntArray
 from t1.data.blocks import column_blocks
 from t1.errors import InputError
 from t1.fill.candidates import Candidate, Filler, classic_candidate, classic_candidates
 from t1.fill.choose import choose
 from t1.fill.conformal import Conformal
 from t1.fill.filled import Filled, Missing
-from t1.fill.gaps import N_CLASSES, BoolArray, Codes, IntArray, find_runs, gap_class
+from t1.fill.gaps import N_CLASSES, find_runs, gap_class
 from t1.fill.holdout import CALIBRATE, CHOOSE, PARTS, REPORT, plan_holdout
 from t1.fill.plan import LeftOut
 from t1.fill.rules import Rules
@@ -26,8 +27,6 @@ from t1.models.seasons import moments
 from t1.registry import did_you_mean
 
 __all__ = ["classic_candidates", "fill_table"]
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def fill_table(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from t1.fill.gaps import N_CLASSES, BoolArray, IntArray, Runs, gap_class
+from t1.arrays import BoolArray, IntArray
+from t1.fill.gaps import N_CLASSES, Runs, gap_class
 
 ALIKE = 0.7  # runs are one event when their overlap is this share of their union
 DEFAULT_LENGTHS = (1, 1, 1, 3, 12)  # of a table without gaps

@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from t1.fill.gaps import BoolArray, Codes, IntArray, Lengths, put_missing
+from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
+from t1.fill.gaps import put_missing
 from t1.fill.rules import LEFT_EMPTY, rule_name
 from t1.fill.scorecard import Scorecard
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

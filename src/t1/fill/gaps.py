@@ -8,12 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import BoolArray, Codes, IntArray, Lengths
 from t1.data.blocks import column_blocks
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.intp]
-Lengths = npt.NDArray[np.int32]
-Codes = npt.NDArray[np.int8]
 
 CLASSES = ((1, 1), (2, 5), (6, 23), (24, 95), (96, None))  # first and last length of each class, in rows
 CLASS_NAMES = ("1", "2-5", "6-23", "24-95", "96+")

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import FloatArray, IntArray
 from t1.data.timeline import Timeline
 from t1.fill.filled import Filled
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from t1.arrays import BoolArray, Codes, IntArray, Lengths
 from t1.errors import InputError
 from t1.fill.events import Events, default_events, own_events
-from t1.fill.gaps import N_CLASSES, BoolArray, Codes, IntArray, Lengths, find_runs, gap_class
+from t1.fill.gaps import N_CLASSES, find_runs, gap_class
 
 CHOOSE, CALIBRATE, REPORT = PARTS = (0, 1, 2)
 CELLS = 900  # wanted per column and gap class: 300 for each part

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from t1.arrays import FloatArray, IntArray
 from t1.data.series import n_gappy_windows
-from t1.fill.candidates import Filler, Fills, FloatArray
+from t1.fill.candidates import Filler, Fills
 from t1.fill.coarse import Coarse, block_means, coarse_step
-from t1.fill.gaps import IntArray
 from t1.fill.holdout import HoldOut
 from t1.fill.plan import TRIES, LeftOut, Plan
 from t1.imputer import T1Imputer

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import BoolArray, Codes, FloatArray, Lengths
 from t1.errors import InputError
-from t1.fill.gaps import BoolArray, Codes, Lengths
 from t1.registry import did_you_mean
-
-FloatArray = npt.NDArray[np.float64]
 
 CLIPPED, ROUNDED, TOO_LONG, LOCKED = 1, 2, 4, 8
 RULE_NAMES = {CLIPPED: "clipped", ROUNDED: "rounded", TOO_LONG: "max gap", LOCKED: "locked"}

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from t1.fill.gaps import CLASS_NAMES, N_CLASSES, BoolArray, Codes, IntArray
-
-FloatArray = npt.NDArray[np.float64]
+from t1.arrays import BoolArray, Codes, FloatArray, IntArray
+from t1.fill.gaps import CLASS_NAMES, N_CLASSES
 
 MAX_ROWS = 24  # of the text
 

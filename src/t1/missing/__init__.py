@@ -1,6 +1,7 @@
 """Which cells to hide: one file per pattern, all in `PATTERNS`, all called the same way by `hide`."""
 
-from t1.missing.base import PATTERNS, BoolArray, Pattern, hide
+from t1.arrays import BoolArray
+from t1.missing.base import PATTERNS, Pattern, hide
 from t1.missing.blackout import blackout
 from t1.missing.block import block
 from t1.missing.mixed import mixed

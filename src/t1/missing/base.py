@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
+from t1.arrays import BoolArray
 from t1.errors import InputError
 from t1.registry import Registry
 
-BoolArray = npt.NDArray[np.bool_]
 Pattern = Callable[..., BoolArray]
 
 PATTERNS: Registry[Pattern] = Registry("missing pattern")

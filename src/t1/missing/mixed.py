@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.random import Generator
 
-from t1.missing.base import PATTERNS, BoolArray, uniform
+from t1.arrays import BoolArray
+from t1.missing.base import PATTERNS, uniform
 from t1.missing.block import block
 from t1.missing.own import own
 from t1.missing.point import point

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
+from t1.arrays import BoolArray
 from t1.errors import InputError
-from t1.missing.base import PATTERNS, BoolArray, check_share, uniform
+from t1.missing.base import PATTERNS, check_share, uniform
 
 
 @PATTERNS.add("mnar")

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.random import Generator
 
+from t1.arrays import BoolArray
 from t1.errors import InputError
-from t1.missing.base import PATTERNS, BoolArray
+from t1.missing.base import PATTERNS
 
 
 @PATTERNS.add("own")

@@ -18,11 +18,9 @@ import torch
 from scipy.ndimage import correlate1d
 from torch import Tensor
 
+from t1.arrays import BoolArray, FloatArray
 from t1.errors import InputError
 from t1.models.seasons import check_table, moments
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 CHUNK = 1 << 19  # distances that exist at one time
 JITTER = 1e-4  # spread of the noise on the first fill

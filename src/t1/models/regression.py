@@ -6,13 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import BoolArray, FloatArray, IntArray
 from t1.data.blocks import BLOCK, column_blocks
 from t1.models.seasons import check_table, find_period, moments
 from t1.models.simple import linear, seasonal
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.intp]
 OnShare = Callable[[float], None]  # is told which share of the work is done; may raise to end it
 
 REHEARSED = 1 << 16  # rows on which a regression is learned

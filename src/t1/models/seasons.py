@@ -3,10 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import BoolArray, FloatArray
 from t1.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 CELLS = 1 << 18  # that are looked at for a period, in 4 to 32 columns
 

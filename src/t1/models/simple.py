@@ -3,12 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import BoolArray, FloatArray, IntArray
 from t1.errors import InputError
 from t1.models.seasons import check_table, find_period, mean_cycle, moments
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.intp]
 
 
 def mean(values: FloatArray) -> FloatArray:

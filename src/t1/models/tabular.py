@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import FloatArray
 from t1.errors import InputError
 from t1.models.seasons import check_table, moments
-
-FloatArray = npt.NDArray[np.float64]
 
 ROWS = 4096  # that are filled at once
 MAX_TRAIN = 1500  # neighbours to choose from: 267,000 rows of 7 columns then take about a minute

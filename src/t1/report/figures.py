@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import BoolArray, FloatArray, IntArray
 from t1.fill.filled import Filled
-from t1.fill.gaps import BoolArray, IntArray
 from t1.report.thin import drawable, thin
-
-FloatArray = npt.NDArray[np.float64]
 
 MAP_BINS, MAP_CELLS = 1500, 1_500_000
 POINTS, POINTS_WITH_BANDS = 500_000, 300_000  # of all series together; they keep the page under 10 MB

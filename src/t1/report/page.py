@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from t1.arrays import IntArray
 from t1.errors import InputError
 from t1.fill.filled import Filled
-from t1.fill.gaps import IntArray
 from t1.fill.scorecard import Score
 from t1.report.figures import BARS, View, payload, unique_labels
 

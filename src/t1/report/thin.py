@@ -1,11 +1,8 @@
 """Which rows of a long series are drawn: extremes everywhere, everything near gaps where it fits."""
 
 import numpy as np
-import numpy.typing as npt
 
-from t1.fill.gaps import BoolArray, IntArray
-
-FloatArray = npt.NDArray[np.float64]
+from t1.arrays import BoolArray, FloatArray, IntArray
 
 LARGEST = 1e300  # beyond it an axis would overflow
 THINNED = 6_000  # rows of a thinned series: fills in many short stretches are slow to draw
