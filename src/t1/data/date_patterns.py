@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from t1.arrays import TimeArray
-from t1.data.time_format import DAY, FIELD, TimeFormat
+from t1.data.time_format import DAY, FIELD, TimeFormat, shifted
 
 CLOCK = r"(?P<gap>[T ])(?P<H>\d{1,2}):(?P<M>\d{2})(?P<sec>:\d{2}(?P<frac>\.\d{1,9})?)?(?P<half> ?[AaPp][Mm])?"
 ZONE = r"(?P<zone> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
@@ -88,8 +88,8 @@ def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
         limits = pd.Timestamp.min.year + 1, pd.Timestamp.max.year - 1
         years = times.astype("M8[Y]").astype("i8") + 1970
         times = np.where((years >= limits[0]) & (years <= limits[1]), times, np.datetime64("NaT"))
-    times = times.astype("M8[ns]") - np.timedelta64(shift, "ns")
-    return times if late is None else times + late * np.timedelta64(DAY, "ns")
+    found = shifted(times, -shift)
+    return found if late is None else np.where(late, shifted(found, DAY), found)
 
 
 _MIDNIGHT = re.compile(r"((?:^|[ T:_]))24([:.]?00(?:[:.]?00)?)$")

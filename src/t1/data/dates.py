@@ -219,9 +219,9 @@ def _moment(text: str, like: TimeFormat | None) -> tuple[np.datetime64, np.timed
     nothing = np.timedelta64(0, "ns")
     if like.unit in (*UNITS, "step") and re.fullmatch(r"[-+]?\d+(\.\d+)?", text):
         return np.datetime64(round(float(text) * UNITS.get(like.unit, 10**9)), "ns"), nothing
-    for unit, shape in (("Y", r"\d{4}"), ("M", r"\d{4}-\d{2}")):
+    for unit, shape in (("M8[Y]", r"\d{4}"), ("M8[M]", r"\d{4}-(0[1-9]|1[0-2])")):
         if re.fullmatch(shape, text):
-            begin = np.datetime64(text, unit)
+            begin = np.datetime64(text).astype(unit)
             length = (begin + 1).astype("M8[ns]") - begin.astype("M8[ns]")
             return begin.astype("M8[ns]") - np.timedelta64(like.offset, "ns"), length
     dates = read_dates([text], day_first=like.day_first)

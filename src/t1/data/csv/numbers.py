@@ -1,4 +1,4 @@
-"""Numbers in the cells of a CSV file: read all of them, a few rows at a time, and write the fills."""
+"""Numbers in the cells of a text table: read all of them, a few rows at a time, and write the fills."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from t1.arrays import BoolArray, FloatArray, IntArray
-from t1.data.csv_scan import PAD, QUOTE, Bytes, Cells
+from t1.data.csv.cells import MARKERS
+from t1.data.csv.scan import PAD, QUOTE, Bytes, Cells
 
-MARKERS = ("NaN", "nan", "NAN", "null", "NULL", "None", "NA", "N/A", "n/a", "#N/A", "-", "?")
 CELLS = 1 << 17  # cells at a time: bounds the memory that reading and writing need
 WIDEST = PAD - 16  # bytes; longer cells are read one by one
 MOST_DECIMALS = 20  # more are not written out but as 1e-30
