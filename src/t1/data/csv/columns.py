@@ -219,10 +219,9 @@ class Sheet:
 
     def _blank_means_zero(self, j: int) -> bool:
         column = self.numbers.values[:, j]
-        seen = column[~np.isnan(column)]
-        return bool(
-            len(column) >= 10 and 0 < len(seen) < 0.5 * len(column) and len(seen) > 1 and (seen == 1).all()
-        )
+        if len(column) < 10 or not 1 < self.numbers.n_numbers[j] < 0.5 * len(column):
+            return False
+        return bool((column[~np.isnan(column)] == 1).all())
 
     def _nameless(self, j: int) -> bool:
         return self.names[j] == f"column {j + 1}"
