@@ -28,7 +28,7 @@ def csv_to_parquet(file: CsvFile, text: bytes, added: Sequence[bytes], stream: I
 
     pa, parquet = need_pyarrow()
     reading = Reading(
-        time=file.time_columns or None,
+        time=file.time_columns[0] if len(file.time_columns) == 1 else None,
         id=file.id_columns or None,
         decimal=file.decimal.decode(),
         encoding=file.encoding,
@@ -58,8 +58,15 @@ def csv_to_parquet(file: CsvFile, text: bytes, added: Sequence[bytes], stream: I
                 _narrow(table.values[:, at[name]], table.decimals[at[name]]), from_pandas=True
             )
         else:
-            columns[name] = pa.array([cell or None for cell in texts_of(table.cells, j, table.encoding)])
+            columns[name] = pa.array(_cells(texts_of(table.cells, j, table.encoding)))
     parquet.write_table(pa.table(columns), stream)
+
+
+def _cells(texts: list[str]) -> list[Any]:
+    """Whole numbers such as the parts of a date as numbers; anything else as text."""
+    if all(text == str(int(text)) for text in texts if text.isdigit()) and all(map(str.isdigit, texts)):
+        return [int(text) for text in texts]
+    return [text or None for text in texts]
 
 
 def _narrow(values: FloatArray, decimals: int) -> Any:

@@ -48,6 +48,7 @@ TIME_NAMES = frozenset(
         "observation_period",
         "decimal_date",
         "decimal_year",
+        "yyyymmdd",
     ]
 )
 EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 9.2e18))
@@ -103,7 +104,8 @@ def read_dates(texts: Sequence[str], *, day_first: bool | None = None, pattern: 
             best.reverse()
             note = f"{'month' if note == 'day first' else 'day'} first, which makes the steps regular"
         else:
-            note += " (both orders are possible)"
+            dotted = "." in best[0][2].split(" ")[0]  # 01.02.2020 has the day first wherever it is written
+            note = "" if dotted and day_first is None else f"{note} (both orders are possible)"
     _, times, candidate, suffix = best[0]
     dates = Dates(times, style(texts, times, candidate, suffix), note)
     if most < len(texts) and YEAR_FIRST.fullmatch(sample):  # seconds or fractions only where needed

@@ -14,6 +14,7 @@ from t1.data.data_file import DataFile, NewRows, read_bytes
 from t1.data.excel import read_excel
 from t1.data.parquet import read_parquet
 from t1.data.reading import Reading
+from t1.data.reshape import reshape
 from t1.errors import InputError
 
 __all__ = ["DataFile", "NewRows", "read_file"]
@@ -63,7 +64,7 @@ def _read(raw: bytes, name: str, reading: Reading) -> DataFile:
     if not raw.strip(b"\xef\xbb\xbf \t\r\n"):
         raise InputError("the file is empty.", cure="Its first line must hold the names of the columns.")
     raw += bytes(PAD)
-    return read_csv(raw, reading, prefer_tab=name.endswith(".tsv"), wide=wide)
+    return reshape(read_csv(raw, reading, prefer_tab=name.endswith(".tsv"), wide=wide), reading)
 
 
 def unpack(raw: bytes) -> bytes:

@@ -59,7 +59,9 @@ def _time(file: DataFile) -> str:
     if file.time is None:
         return "no time column: rows are taken in their order"
     plural = "s" * (len(file.time_columns) > 1)
-    parts = [f"time: column{plural} {_quoted(file.time_columns)}", usual_step(file.time, file.ids)]
+    names = file.time_columns
+    shown = _quoted(names) if len(names) < 4 else f"'{names[0]}' to '{names[-1]}'"
+    parts = [f"time: column{plural} {shown}", usual_step(file.time, file.ids)]
     form = file.time_format
     if form is not None and form.unit == "step":
         parts[1] = "numbers that count"
@@ -74,7 +76,7 @@ def _columns(file: DataFile) -> str:
     n = len(file.columns)
     parts = [f"{n} column{'s' * (n != 1)} to fill"]
     texts = sum("text" in why for why in file.passed_through.values())
-    others = len(file.passed_through) - texts
+    others = sum("text" not in why and "no name" not in why for why in file.passed_through.values())
     if texts:
         parts.append(f"{texts} text column{'s' * (texts != 1)} left alone")
     if others:

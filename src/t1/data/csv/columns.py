@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from t1.arrays import AnyArray
@@ -178,7 +180,11 @@ class Sheet:
                 )
                 blanks = len(self.numbers.values) - n_texts - n_numbers
                 if blanks:
-                    self.problems.append(f"column {name!r} holds text; its {blanks} empty cells stay empty.")
+                    self.problems.append(
+                        f"column {name!r} holds text; its empty cells ({blanks}) stay empty."
+                    )
+            elif not self.choice.named and self._is_code(j):
+                self.passed_through[name] = "holds codes that begin with 0"
             elif j == 0 and self._nameless(j) and len(self.names) > 1 and self._counts_rows(j):
                 self.passed_through[name] = "counts the rows"
             elif not self.choice.named and self._blank_means_zero(j):
@@ -216,6 +222,11 @@ class Sheet:
         self.numbers.n_numbers[j] = int((~np.isnan(values)).sum())
         self.said.append(f"column {self.names[j]!r} is written with {style}")
         return True
+
+    def _is_code(self, j: int) -> bool:
+        """Whether digits are a name, such as 01234567: as a number it would lose its zeros."""
+        given = [text for text in self.texts(j, 200) if text]
+        return bool(given) and all(re.fullmatch(r"0\d+", text) for text in given)
 
     def _blank_means_zero(self, j: int) -> bool:
         column = self.numbers.values[:, j]

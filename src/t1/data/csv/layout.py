@@ -103,18 +103,17 @@ def find_layout(
         elif (remark := _header_in_comments(remarks, rest, body, table, separator, comment)) is not None:
             header = remark
             names = split(_uncommented(remark, comment), separator)
-            said.append("the names of the columns are in a comment line")
     width = max(table.width, len(names)) if separator != BLANKS else table.width
     names = _fit_names(names, width, table)
     if names and header is not None:
-        above = sum(line.begin < header.begin for line in lines)
-        if above:
-            said.append(f"the names of the columns are on line {header.number}, below {above} other lines")
+        if header.number > 1 or header in remarks:
+            where = "in the comment on" if header in remarks else "on"
+            said.append(f"the names of the columns are {where} line {header.number}")
         if below := sum(header.begin < line.begin for line in rest[:body]):
-            said.append("1 line of units" if below == 1 else f"{below} lines of units" + " below the names")
+            said.append("a line of units below the names" if below == 1 else f"{below} lines below the names")
     elif not names:
         header = None
-        said.append("no line names the columns; they are called column 1, column 2, ...")
+        said.append("no line names the columns; they are called column 1, column 2 and so on")
     if separator == BLANKS:
         said.append("cells are separated by white space")
     return Layout(
@@ -158,19 +157,15 @@ class _Table:
             first = next((k for k, cells in enumerate(self.cells) if len(cells) == self.width), 0)
             return first, first + 1
         at = 0
-        while at < len(self.cells) and not self.is_units(at) and not self._is_data(at):
-            if self._is_names(at):
-                return at, at + 1
+        while at < len(self.cells) and not (self.is_units(at) or self._is_names(at) or self._is_data(at)):
             at += 1
         if at == len(self.cells):
             return 0, 1
-        if self._is_names(at):
-            return at, at + 1
-        if self._is_data(at):
+        if not (self.is_units(at) or self._is_names(at)):
             if at and self._is_near_header(at - 1):  # a trailing separator more or less, or short rows
                 return at - 1, at
             return (at, at + 1) if self._counts_columns(at) else (None, at)
-        end = at
+        end = at + 1
         while end < len(self.cells) and self.is_units(end) and end - at <= MOST_UNITS:
             end += 1
         for later in range(end, min(end + 5, len(self.cells))):
@@ -213,7 +208,8 @@ class _Table:
         kinds = [look(cell, self.missing) for cell in cells]
         pairs = [(a, b) for a, b in zip(kinds, self.looks, strict=True) if b in VALUES]
         wrong = sum(a not in (b, Look.MISSING) for a, b in pairs)
-        return any(a is b for a, b in pairs) and wrong * 2 <= len(pairs)
+        dated = all(a in (b, Look.MISSING) for a, b in pairs if b is Look.DATE)
+        return dated and any(a is b for a, b in pairs) and wrong * 4 <= len(pairs)
 
     def _is_near_header(self, k: int) -> bool:
         cells = self.cells[k]

@@ -84,7 +84,7 @@ def read_csv(
         columns=columns,
         decimals=tuple(int(numbers.decimals[j]) for j in at),
         time=time.times if time else None,
-        time_columns=tuple(names[j] for j in time.at) if time else (),
+        time_columns=tuple(names[j] for j in sorted(time.at)) if time else (),
         time_format=time.format if time else None,
         ids=ids,
         id_columns=tuple(names[j] for j in id_at),

@@ -43,7 +43,8 @@ class Style:
 
     def __str__(self) -> str:
         parts = [f"{self.prefix}…{self.suffix}"] if self.prefix or self.suffix else []
-        return " and ".join([*parts, *([f"{self.group!r} between thousands"] if self.group else [])])
+        parts += [f"{self.group!r} between thousands"] if self.group else []
+        return " and ".join(parts) or f"{self.decimal!r} as its decimal sign"
 
 
 def find_style(texts: Sequence[str], decimal: str) -> tuple[Style, FloatArray, int] | None:
