@@ -8,6 +8,8 @@ from t1.errors import InputError, T1Error, TrainingDiverged
 if TYPE_CHECKING:
     from t1.api import FilledTable as FilledTable
     from t1.api import impute as impute
+    from t1.data.look import Look as Look
+    from t1.data.look import look as look
     from t1.data.sample import load_sample as load_sample
     from t1.imputer import T1Imputer as T1Imputer
     from t1.models.t1 import T1 as T1
@@ -22,7 +24,9 @@ _LAZY = {
     "T1": "t1.models.t1",
     "T1Config": "t1.models.t1",
     "T1Imputer": "t1.imputer",
+    "Look": "t1.data.look",
     "load_sample": "t1.data.sample",
+    "look": "t1.data.look",
 }
 
 __all__ = ["InputError", "T1Error", "TrainingDiverged", "__version__", *_LAZY]
