@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import numpy.typing as npt
 
 from t1.arrays import AnyArray
-from t1.data.csv.numbers import Numbers
+from t1.data.csv.numbers import WIDEST, Numbers
 from t1.data.csv.scan import Cells
 from t1.data.csv.styles import Style, find_style
 from t1.data.data_file import Choice
@@ -284,9 +285,21 @@ def texts_of(cells: Cells, column: int, encoding: str, limit: int | None = None)
     ends = cells.ends[:limit, column]
     first = cells.row_starts if column == 0 else cells.ends[:, column - 1] + 1
     starts = np.minimum(first[:limit], ends)
+    width = int(ends[0] - starts[0]) if len(ends) else 0
+    if 0 < width <= WIDEST and (ends - starts == width).all():  # time stamps mostly are: all cells at once
+        block = np.lib.stride_tricks.sliding_window_view(cells.data, width)[starts]
+        if _is_plain(block):
+            texts: list[str] = block.view(f"S{width}").ravel().astype(f"U{width}").tolist()
+            return texts
     raw = memoryview(cells.data.data)
     spans = zip(starts.tolist(), ends.tolist(), strict=True)
     return [decode(bytes(raw[a:b]), encoding).strip() for a, b in spans]
+
+
+def _is_plain(block: npt.NDArray[np.uint8]) -> bool:
+    """Whether cells are plain ASCII without quotes, and have blanks only inside."""
+    plain = (block < 128).all() and (block >= ord(" ")).all() and not (block == ord('"')).any()
+    return bool(plain and (block[:, [0, -1]] != ord(" ")).all())
 
 
 def decode(raw: bytes, encoding: str) -> str:
