@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from t1.arrays import AnyArray
-from t1.data.csv.numbers import WIDEST, Numbers
+from t1.data.csv.numbers import CELLS, WIDEST, Numbers
 from t1.data.csv.scan import Cells
 from t1.data.csv.styles import Style, find_style
 from t1.data.data_file import Choice
@@ -57,6 +57,10 @@ class Sheet:
         if column not in self._kept:
             self._kept[column] = self.texts(column)
         return self._kept[column]
+
+    def forget_texts(self) -> None:
+        """Free the memory of texts that nobody will ask for again."""
+        self._kept.clear()
 
     # ------------------------------------------------------------ time
 
@@ -286,10 +290,15 @@ def texts_of(cells: Cells, column: int, encoding: str, limit: int | None = None)
     first = cells.row_starts if column == 0 else cells.ends[:, column - 1] + 1
     starts = np.minimum(first[:limit], ends)
     width = int(ends[0] - starts[0]) if len(ends) else 0
-    if 0 < width <= WIDEST and (ends - starts == width).all():  # time stamps mostly are: all cells at once
-        block = np.lib.stride_tricks.sliding_window_view(cells.data, width)[starts]
-        if _is_plain(block):
-            texts: list[str] = block.view(f"S{width}").ravel().astype(f"U{width}").tolist()
+    if 0 < width <= WIDEST and (ends - starts == width).all():  # time stamps mostly are: many at once
+        texts: list[str] = []
+        windows = np.lib.stride_tricks.sliding_window_view(cells.data, width)
+        for begin in range(0, len(starts), CELLS):
+            block = windows[starts[begin : begin + CELLS]]
+            if not _is_plain(block):
+                break
+            texts += block.view(f"S{width}").ravel().astype(f"U{width}").tolist()
+        else:
             return texts
     raw = memoryview(cells.data.data)
     spans = zip(starts.tolist(), ends.tolist(), strict=True)
