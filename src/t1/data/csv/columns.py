@@ -7,7 +7,7 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-from t1.arrays import AnyArray
+from t1.arrays import AnyArray, FloatArray
 from t1.data.csv.numbers import CELLS, WIDEST, Numbers
 from t1.data.csv.scan import Cells
 from t1.data.csv.styles import Style, find_style
@@ -21,6 +21,9 @@ from t1.errors import InputError
 
 MOSTLY = 9  # numbers for each text cell: from there on the text is taken for a mistake
 NO_CLOCK = ("%H", "%I")
+STAMP = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])([0-5]\d([0-5]\d)?)?")
+EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")
+COUNT_NAMES = ("t", "elapsed", "elapsed_time", "time_s", "time (s)", "time [s]", "seconds", "t (s)", "t [s]")
 
 
 class Sheet:
@@ -91,10 +94,30 @@ class Sheet:
                     f"column {self.names[j]!r} looks like the time, but line {self.cells.line(i)} has "
                     f"{texts[i][:40]!r}; the rows are taken in their order."
                 )
+        numeric = None if self.choice.named else self._numeric_time([j for j in free if j not in named])
+        if numeric is not None:
+            return numeric
         parts = None if self.choice.named else find_parts(self.source, named=self.named)
         if parts is not None and not set(parts.at) & set(self.choice.id):
             return parts
         self.problems += found
+        return None
+
+    def _numeric_time(self, free: list[int]) -> TimeColumns | None:
+        """Numbers that are time stamps: 202001312300, seconds since 1970, or evenly counted seconds."""
+        for j in free:
+            column = self._whole_column(j)
+            if column is None or np.isnan(column).any() or len(column) < 2:
+                continue
+            forward = bool((np.diff(column) > 0).all())
+            first, name = self.texts(j, 1)[0], self.names[j].strip().lower()
+            stamps = STAMP.fullmatch(first) is not None
+            epoch = forward and column[0] >= 1e9 and EPOCH_NAME.search(name) is not None
+            counts = forward and name in COUNT_NAMES and _is_even(np.diff(column))
+            if stamps or epoch or counts:
+                dates, _ = self._dates(j)
+                if not np.isnat(dates.times).any() and (counts or dates.format.unit != "step"):
+                    return TimeColumns((j,), dates.times, (dates.format,))
         return None
 
     def _with_clock(self, j: int, dates: Dates) -> TimeColumns:
@@ -188,6 +211,8 @@ class Sheet:
                     self.problems.append(
                         f"column {name!r} holds text; its empty cells ({blanks}) stay empty."
                     )
+            elif not self.choice.named and self._is_stamp(j):
+                self.passed_through[name] = "holds time stamps"
             elif not self.choice.named and self._is_code(j):
                 self.passed_through[name] = "holds codes that begin with 0"
             elif j == 0 and self._nameless(j) and len(self.names) > 1 and self._counts_rows(j):
@@ -234,6 +259,11 @@ class Sheet:
         self.numbers.n_numbers[j] = int((~np.isnan(values)).sum())
         self.said.append(f"column {self.names[j]!r} is written with {style}")
         return True
+
+    def _is_stamp(self, j: int) -> bool:
+        """Whether numbers are time stamps such as 202001312300, beside those that were taken as the time."""
+        some = [text for text in self.texts(j, 50) if text]
+        return bool(some) and all(STAMP.fullmatch(text) for text in some)
 
     def _is_code(self, j: int) -> bool:
         """Whether digits are a name, such as 01234567: as a number it would lose its zeros."""
@@ -303,6 +333,12 @@ def texts_of(cells: Cells, column: int, encoding: str, limit: int | None = None)
     raw = memoryview(cells.data.data)
     spans = zip(starts.tolist(), ends.tolist(), strict=True)
     return [decode(bytes(raw[a:b]), encoding).strip() for a, b in spans]
+
+
+def _is_even(steps: FloatArray) -> bool:
+    """Whether all steps are multiples of the least: an even count, with rows missing here and there."""
+    ratio = steps / steps.min()
+    return bool(np.allclose(ratio, np.rint(ratio), rtol=0, atol=1e-3))
 
 
 def _is_plain(block: npt.NDArray[np.uint8]) -> bool:

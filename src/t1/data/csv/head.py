@@ -106,7 +106,8 @@ class FirstLines:
             return False
         numbers = [int(name) for name in names]
         steps = {b - a for a, b in pairwise(numbers)}
-        if steps == {1} and (numbers[0] in (0, 1) or numbers[0] >= 1600):  # 1, 2, 3 or 2001, 2002, 2003
+        years = min(steps) > 0 and numbers[0] >= 1600 and numbers[-1] <= 2200
+        if years or (steps == {1} and numbers[0] in (0, 1)):  # 2001, 2002, 2003, or 1, 2, 3
             return True
         body = [cells for cells in self.cells[k + 1 :] if len(cells) == self.width]
         points = sum(b"." in cell or b"," in cell for cells in body for cell in cells)
