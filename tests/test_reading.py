@@ -124,6 +124,14 @@ def test_two_columns_tell_series_apart(put):
     assert len(set(read_file(put(text), id="site").ids)) == 2
 
 
+def test_repeated_stamps_are_told_where_nothing_tells_them_apart(put):
+    rows = [f"2020-01-{i // 2 + 1:02},{i % 5}" for i in range(20)]
+    file = read_file(put("date,v\n" + "\n".join(rows)))
+    assert file.ids is None and any("name what does (id)" in text for text in file.problems)
+    numbered = [f"2020-01-{i // 2 + 1:02},{101 + i % 2},{i % 5}" for i in range(20)]
+    assert read_file(put("date,station,v\n" + "\n".join(numbered))).id_columns == ("station",)
+
+
 def test_the_repeated_hour_of_autumn_is_no_second_series(put):
     stamps = [f"2024-10-27 {h:02}:00" for h in (0, 1, 2, 2, 3, 4, *range(5, 24))]
     file = read_file(put("time,x,note\n" + "".join(f"{s},{i},n{i % 2}\n" for i, s in enumerate(stamps))))

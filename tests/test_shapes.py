@@ -205,6 +205,22 @@ def test_a_wide_table_is_filled_along_its_rows(tmp_path):
         read_file(FOLDER / "footer.csv", layout="wide")
 
 
+@pytest.mark.parametrize("name", ["long.csv", "wide.csv"])
+def test_tables_on_their_side_are_turned_in_every_container(name, tmp_path):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("openpyxl")
+    text, upright = pd.read_csv(FOLDER / name), read_file(FOLDER / name)
+    text.to_parquet(tmp_path / "in.parquet", index=False)
+    text.to_excel(tmp_path / "in.xlsx", index=False)
+    for container in ("parquet", "xlsx"):
+        file = read_file(tmp_path / f"in.{container}")
+        assert file.columns == upright.columns
+        np.testing.assert_array_equal(file.values, upright.values)
+        file.write(tmp_path / f"out.{container}", np.nan_to_num(file.values, nan=42.0))
+        again = read_file(tmp_path / f"out.{container}")
+        np.testing.assert_array_equal(again.values, np.nan_to_num(file.values, nan=42.0))
+
+
 def test_two_shares_are_two_series():
     file = read_file(FOLDER / "stocks.csv")
     assert file.id_columns == ("Symbol",) and set(file.ids) == {"AAA", "BBB"}

@@ -47,6 +47,10 @@ class ParquetFile(DataFile):
         """The names of all columns of the file, in its order."""
         return tuple(self.table.column_names)
 
+    def texts(self, name: str) -> list[str]:
+        """The cells of any column as text."""
+        return ["" if cell is None else str(cell) for cell in self.table.column(name).to_pylist()]
+
     def _check_container(self, kind: str) -> None:
         if kind == "excel":
             raise InputError(
@@ -173,7 +177,7 @@ def read_parquet(raw: bytes, reading: Reading | None = None) -> ParquetFile:
                     cure="Take it out of the columns to fill.",
                     option="columns",
                 )
-            passed[field_.name] = f"holds {kind}, not numbers"
+            passed[field_.name] = f"holds {'text' if _is_text(pa, kind) else kind}, not numbers"
         else:
             values = _numbers(pa, table.column(j))
             for code in codes:

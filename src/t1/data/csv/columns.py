@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import numpy.typing as npt
 
 from t1.arrays import AnyArray, FloatArray
-from t1.data.csv.numbers import CELLS, WIDEST, Numbers
+from t1.data.csv.numbers import Numbers
 from t1.data.csv.scan import Cells
 from t1.data.csv.styles import Style, find_style
+from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
-from t1.data.ids import tell_apart
+from t1.data.ids import is_id_name, repeated, tell_apart
 from t1.data.reading import Reading
 from t1.data.time_columns import Source, TimeColumns, combine, find_clock, find_parts
 from t1.data.time_format import TimeFormat
@@ -113,7 +113,7 @@ class Sheet:
             first, name = self.texts(j, 1)[0], self.names[j].strip().lower()
             stamps = STAMP.fullmatch(first) is not None
             epoch = forward and column[0] >= 1e9 and EPOCH_NAME.search(name) is not None
-            counts = forward and name in COUNT_NAMES and _is_even(np.diff(column))
+            counts = forward and name in COUNT_NAMES and len(column) >= 5 and _is_even(np.diff(column))
             if stamps or epoch or counts:
                 dates, _ = self._dates(j)
                 if not np.isnat(dates.times).any() and (counts or dates.format.unit != "step"):
@@ -169,8 +169,13 @@ class Sheet:
         """The columns that tell series apart, and each row's id."""
         at = self.choice.id
         if not at and time is not None and not self.choice.named:
-            texts = [j for j in np.flatnonzero(self.numbers.n_texts).tolist() if j not in time.at]
+            texts = [j for j in range(len(self.names)) if j not in time.at and self._may_tell_apart(j)]
             at = tell_apart(time.times, {j: (self.names[j], self.all_texts) for j in texts})
+            if not at and (n := repeated(time.times)):
+                self.problems.append(
+                    f"{n} rows have the time stamp of an earlier row, and no column tells them apart; "
+                    "if they are several series, name what does (id)."
+                )
             if at:
                 self.said.append(
                     "time stamps repeat, so each "
@@ -186,6 +191,13 @@ class Sheet:
             name = self.names[at[0]]
             self.problems.append(f"{nameless} rows have no {name!r}; they are taken for one series.")
         return at, ids
+
+    def _may_tell_apart(self, j: int) -> bool:
+        """Whether a column is text, or whole numbers under the name of an id."""
+        if self.numbers.n_texts[j]:
+            return True
+        column = self._whole_column(j)
+        return column is not None and is_id_name(self.names[j]) and bool((column == np.rint(column)).all())
 
     def find_numeric(self, taken: tuple[int, ...]) -> list[int]:
         """The columns to fill; all others are noted as passed through."""
@@ -314,41 +326,7 @@ class Sheet:
         return bool((np.diff(column) == 1).all() and column[0] in (0, 1))
 
 
-def texts_of(cells: Cells, column: int, encoding: str, limit: int | None = None) -> list[str]:
-    """The cells of one column as text."""
-    ends = cells.ends[:limit, column]
-    first = cells.row_starts if column == 0 else cells.ends[:, column - 1] + 1
-    starts = np.minimum(first[:limit], ends)
-    width = int(ends[0] - starts[0]) if len(ends) else 0
-    if 0 < width <= WIDEST and (ends - starts == width).all():  # time stamps mostly are: many at once
-        texts: list[str] = []
-        windows = np.lib.stride_tricks.sliding_window_view(cells.data, width)
-        for begin in range(0, len(starts), CELLS):
-            block = windows[starts[begin : begin + CELLS]]
-            if not _is_plain(block):
-                break
-            texts += block.view(f"S{width}").ravel().astype(f"U{width}").tolist()
-        else:
-            return texts
-    raw = memoryview(cells.data.data)
-    spans = zip(starts.tolist(), ends.tolist(), strict=True)
-    return [decode(bytes(raw[a:b]), encoding).strip() for a, b in spans]
-
-
 def _is_even(steps: FloatArray) -> bool:
     """Whether all steps are multiples of the least: an even count, with rows missing here and there."""
     ratio = steps / steps.min()
     return bool(np.allclose(ratio, np.rint(ratio), rtol=0, atol=1e-3))
-
-
-def _is_plain(block: npt.NDArray[np.uint8]) -> bool:
-    """Whether cells are plain ASCII without quotes, and have blanks only inside."""
-    plain = (block < 128).all() and (block >= ord(" ")).all() and not (block == ord('"')).any()
-    return bool(plain and (block[:, [0, -1]] != ord(" ")).all())
-
-
-def decode(raw: bytes, encoding: str) -> str:
-    """A cell's text, without the quotes around it."""
-    text = raw.decode(encoding, "replace")
-    bare = text.strip(" \t")
-    return bare[1:-1].replace('""', '"') if len(bare) >= 2 and bare[0] == bare[-1] == '"' else text
