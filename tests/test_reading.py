@@ -1,6 +1,8 @@
 """What a user may decide about reading, what is told before time is spent, and other containers."""
 
+import doctest
 import gzip
+import importlib
 import re
 import time
 from pathlib import Path
@@ -309,3 +311,9 @@ def test_look_at_a_table_in_python():
     assert "index" in t1.look(frame.set_index("t")[["wind_dir"]]).understood[0]
     assert "no time" in t1.look(np.array([[1.0], [2.0]])).understood[0]
     assert "nothing to fill" in str(t1.look(np.array([[1.0], [2.0]])))
+
+
+@pytest.mark.parametrize("module", ["durations", "data.dates", "data.respect", "data.look"])
+def test_the_examples_in_docstrings_are_true(module):
+    result = doctest.testmod(importlib.import_module(f"t1.{module}"))
+    assert result.attempted and not result.failed

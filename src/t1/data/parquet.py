@@ -198,6 +198,8 @@ def read_parquet(raw: bytes, reading: Reading | None = None) -> ParquetFile:
             f"no column holds numbers (found: {', '.join(map(repr, names[:8]))}).", cure="Check the file."
         )
     id_at, ids, said = _find_ids(pa, table, choice, times, time_at)
+    if len(time_at) == 1 and (zone := getattr(table.schema.field(time_at[0]).type, "tz", None)):
+        said.append(f"times are in {zone}")
     values = numbers if len(at) == numbers.shape[1] else numbers[:, : len(at)].copy()
     kept = tuple(names[j] for j in at if j not in id_at)
     sentinels = [] if reading.keep_sentinels else find_sentinels(values, kept)
