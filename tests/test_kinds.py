@@ -152,6 +152,7 @@ def test_a_code_far_outside_that_recurs_is_missing(code):
         (np.where(t % 40 == 5, 999.0, 990 + rng.random(N) * 40), "999 hPa"),
         (np.where(t % 40 == 5, -9.0, wave - 10), "one digit"),
         (np.where(t % 40 == 5, 9999.0, rng.random(N) * 20000), "9999 within the range"),
+        (rng.choice([1.0, 2.0, 3.0, 99.0], N), "99 among categories"),
         (rng.choice([-999.0, 999.0], N), "nothing else to compare with"),
     ],
 )

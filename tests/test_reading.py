@@ -52,6 +52,16 @@ def test_the_user_names_the_line_of_names_the_comments_and_the_units(put, tmp_pa
     assert caught.value.option == "header_row"
 
 
+def test_lines_longer_than_what_is_looked_at_first(put, tmp_path):
+    n = 60_000
+    names = ",".join(f"c{j:020}" for j in range(n))
+    text = f"{names}\n" + "".join(f"{i}.5" + f",{i}" * (n - 1) + "\n" for i in range(4))
+    file = read_file(put(text))
+    assert file.values.shape == (4, n) and file.columns[-1] == f"c{n - 1:020}"
+    file.write(tmp_path / "out.csv", file.values)
+    assert (tmp_path / "out.csv").read_text() == text
+
+
 def test_names_that_are_numbers_are_still_names(put):
     ids = read_file(put("101,205,309\n" + "1.5,2.5,3.5\n" * 5))
     assert ids.columns == ("101", "205", "309")

@@ -9,7 +9,7 @@ import numpy as np
 from t1.arrays import AnyArray, FloatArray
 from t1.data.csv.numbers import Numbers
 from t1.data.csv.scan import Cells
-from t1.data.csv.styles import Style, find_style
+from t1.data.csv.styles import Style, find_style, may_have_style
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
@@ -19,6 +19,7 @@ from t1.data.time_columns import Source, TimeColumns, combine, find_clock, find_
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 
+SOME = 50  # rows for a quick look
 MOSTLY = 9  # numbers for each text cell: from there on the text is taken for a mistake
 NO_CLOCK = ("%H", "%I")
 STAMP = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])([0-5]\d([0-5]\d)?)?")
@@ -49,6 +50,10 @@ class Sheet:
         self.passed_through: dict[str, str] = {}
         self.styles: dict[int, Style] = {}
         self._kept: dict[int, list[str]] = {}
+        # quick looks at all columns at once, so that few of many have to be looked at closely
+        some = slice(0, SOME)
+        self._largest = np.fmax.reduce(numbers.values[some], axis=0)
+        self._zero_first = (cells.data[cells.starts(some)] == ord("0")).any(axis=0)
         self.source = Source(names, self.all_texts, self._whole_column)
 
     def texts(self, column: int, limit: int | None = None) -> list[str]:
@@ -106,6 +111,8 @@ class Sheet:
     def _numeric_time(self, free: list[int]) -> TimeColumns | None:
         """Numbers that are time stamps: 202001312300, seconds since 1970, or evenly counted seconds."""
         for j in free:
+            if not self._largest[j] >= 1e9 and self.names[j].strip().lower() not in COUNT_NAMES:
+                continue
             column = self._whole_column(j)
             if column is None or np.isnan(column).any() or len(column) < 2:
                 continue
@@ -168,10 +175,10 @@ class Sheet:
     def find_ids(self, time: TimeColumns | None) -> tuple[tuple[int, ...], AnyArray | None]:
         """The columns that tell series apart, and each row's id."""
         at = self.choice.id
-        if not at and time is not None and not self.choice.named:
+        if not at and time is not None and not self.choice.named and (n := repeated(time.times)):
             texts = [j for j in range(len(self.names)) if j not in time.at and self._may_tell_apart(j)]
             at = tell_apart(time.times, {j: (self.names[j], self.all_texts) for j in texts})
-            if not at and (n := repeated(time.times)):
+            if not at:
                 self.problems.append(
                     f"{n} rows have the time stamp of an earlier row, and no column tells them apart; "
                     "if they are several series, name what does (id)."
@@ -255,6 +262,8 @@ class Sheet:
         if self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j]:
             return False
         codes = set(self.reading.missing_values)
+        if not may_have_style([text for text in self.texts(j, 100) if text not in codes]):
+            return False
         texts = self.all_texts(j)
         if codes:
             texts = ["" if text in codes else text for text in texts]
@@ -274,11 +283,15 @@ class Sheet:
 
     def _is_stamp(self, j: int) -> bool:
         """Whether numbers are time stamps such as 202001312300, beside those that were taken as the time."""
-        some = [text for text in self.texts(j, 50) if text]
+        if not self._largest[j] >= 1.9e9:
+            return False
+        some = [text for text in self.texts(j, SOME) if text]
         return bool(some) and all(STAMP.fullmatch(text) for text in some)
 
     def _is_code(self, j: int) -> bool:
         """Whether digits are a name, such as 01234567: as a number it would lose its zeros."""
+        if not self._zero_first[j]:
+            return False
         given = [text for text in self.texts(j, 200) if text]
         return bool(given) and all(re.fullmatch(r"0\d+", text) for text in given)
 

@@ -10,6 +10,8 @@ from t1.data.csv.dialect import split, usual_width
 
 MOST_UNITS = 3  # lines of units, formats and the like below the names
 VALUES = (Look.NUMBER, Look.DATE)
+MOST_CELLS = 20_000  # that are looked at to tell what the columns are like
+LEAST_BODY = 12  # lines of them, however wide
 
 
 class FirstLines:
@@ -22,7 +24,7 @@ class FirstLines:
         same = [cells for cells in self.cells if len(cells) == self.width]
         # the head of the file is what is asked about, so the rest of it answers
         body = same[max(1, min(len(same) // 4, 20)) :] or same[1:] or same
-        self.looks = usual_looks(body, missing)
+        self.looks = usual_looks(body[: max(LEAST_BODY, MOST_CELLS // self.width)], missing)
 
     def find_header(self) -> tuple[int | None, int]:
         """The line of names, if one of these lines is it, and the first line of data."""
