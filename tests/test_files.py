@@ -266,6 +266,12 @@ def test_decimals_are_the_usual_ones(put, tmp_path):
     assert mostly_whole.decimals == (2,)
 
 
+def test_a_cell_of_blanks_keeps_its_width(put, tmp_path):
+    file = read_file(put("a,    b, c\n1,   20, 3\n2,     , \n3,  400, 5\n"))
+    out = written(file, tmp_path, np.where(np.isnan(file.values), 31.0, file.values))
+    assert out == b"a,    b, c\n1,   20, 3\n2,   31, 31\n3,  400, 5\n"
+
+
 def test_big_integers_keep_their_digits(put, tmp_path):
     raw = b"n,x\n9007199254740993,1\n123456789012345678901234567890,\n" + b"1" * 70 + b".5,3\n"
     file = read_file(put(raw))

@@ -240,3 +240,17 @@ def test_the_page_tells_what_happens_now():
     if os.environ.get("T1_WRITE_DOCS"):
         PAGE.write_text(new)
     assert page == new or os.environ.get("T1_WRITE_DOCS")
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_is_filled_from_the_command_line(name, tmp_path, capsys):
+    from t1.cli import main
+
+    target = tmp_path / name
+    code = main(["impute", str(FOLDER / name), "-o", str(target), "--method", "linear", "--budget", "2s"])
+    assert code == 0, capsys.readouterr().err
+    before, after = read_file(FOLDER / name), read_file(target, keep_sentinels=True)
+    seen = ~np.isnan(before.values)
+    np.testing.assert_array_equal(after.values[seen], before.values[seen])
+    empty = ~seen.any(axis=0)
+    assert not np.isnan(after.values[:, ~empty]).any()
