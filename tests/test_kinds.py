@@ -74,6 +74,22 @@ def test_the_user_decides():
     assert caught.value.option == "kind"
 
 
+def test_what_the_first_rows_say_must_hold_for_all():
+    n = 120_000
+    column = np.abs(rng.normal(size=n))
+    column[rng.random(n) < 0.1] = 0
+    whole = rng.poisson(5, n).astype(float)
+    switch = (rng.random(n) < 0.5).astype(float)
+    count = np.cumsum(rng.random(n))
+    table = np.column_stack([column, whole, switch, count])
+    names = ["rain", "bikes", "pump", "total"]
+    kinds = [kind.name for kind in find_kinds(table, names).values()]
+    assert kinds == ["non-negative", "count", "on/off", "counter"]
+    table[-10:, :3] = -0.5
+    table[-10:, 3] -= 5 * np.arange(10)
+    assert {kind.name for kind in find_kinds(table, names).values()} == {"number"}
+
+
 def test_counters_may_start_again_and_are_found_per_series():
     reset = np.concatenate([np.cumsum(rng.random(300)), np.cumsum(rng.random(300))])
     assert find_kinds(reset[:, None], ["x"])["x"].name == "counter"

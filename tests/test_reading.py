@@ -172,7 +172,7 @@ def test_kinds_are_those_of_the_file_and_of_the_user(put):
     rows = "".join(f"{(i * 37) % 360},{i % 3}\n" for i in range(60))
     file = read_file(put("wind_dir,x\n" + rows), kind={"x": "category"})
     assert file.kinds["wind_dir"].circular == 360 and file.kinds["x"].states == (0, 1, 2)
-    with pytest.raises(InputError, match="no column 'y'"):
+    with pytest.raises(InputError, match="'y', which is no column to fill"):
         read_file(put("wind_dir,x\n" + rows), kind={"y": "category"})
     with pytest.raises(InputError, match="header_row"):
         read_file(put("a\n1\n"), headerrow=1)
@@ -300,7 +300,8 @@ def test_look_shows_everything_and_fills_nothing(tmp_path, capsys):
     for part in ("every 30 min", "WDIR", "angle", "█", "999 in 'WDIR'", "--keep-sentinels", "t1 impute"):
         assert part in out
     assert main(["look", str(SHAPES / "monthly.csv"), "--kind", "Sales=count", "--dayfirst"]) == 0
-    assert "count" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "count" in out and out.rstrip().endswith("--dayfirst --kind Sales=count")
     assert main(["look", str(SHAPES / "monthly.csv"), "--kind", "Sales"]) == 2
     assert "COL=KIND" in capsys.readouterr().err
 

@@ -191,6 +191,7 @@ def test_a_long_table_is_filled_along_time_and_takes_intervals(tmp_path):
     assert sum(line.endswith(",9.9,8.5") for line in lines) == 4
     with pytest.raises(InputError, match="cannot be added"):
         file.check(tmp_path / "out.csv", new_rows=True)
+    assert read_file(FOLDER / "long.csv", kind={"rain": "non-negative"}).kinds["rain"].given
     as_table = read_file(FOLDER / "long.csv", layout="table")
     assert as_table.columns == ("value",) and len(set(as_table.ids)) == 4
 

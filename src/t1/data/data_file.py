@@ -215,8 +215,6 @@ def choose(names: Sequence[str], reading: Reading) -> Choice:
     columns = reading.columns
     wanted = set(range(len(names))) if columns is None else {find(name, "columns") for name in columns}
     wanted -= {find(name, "exclude") for name in reading.exclude}
-    for name in reading.kind:
-        find(name, "kind")
     for part in (*time, *ids):
         if columns is not None and part in wanted:
             raise InputError(

@@ -16,6 +16,7 @@ from t1.data.parquet import read_parquet
 from t1.data.reading import Reading
 from t1.data.reshape import reshape
 from t1.errors import InputError
+from t1.registry import did_you_mean
 
 __all__ = ["DataFile", "NewRows", "read_file"]
 
@@ -46,7 +47,15 @@ def read_file(source: str | Path, **options: Any) -> DataFile:
         if raw.startswith(b"\x1f\x8b"):
             raw = unpack(raw)
             name = name.removesuffix(".gz")
-        return reshape(_read(raw, name, reading), reading)
+        file = reshape(_read(raw, name, reading), reading)
+        for column in reading.kind:
+            if column not in file.columns:
+                raise InputError(
+                    f"a kind is given for {column!r}, which is no column to fill.",
+                    cure=did_you_mean(column, file.columns),
+                    option="kind",
+                )
+        return file
     except InputError as error:
         where = "standard input" if str(source) == "-" else str(source)
         raise InputError(f"{where}: {error.message}", cure=error.cure, option=error.option) from None
