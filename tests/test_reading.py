@@ -71,6 +71,13 @@ def test_names_that_are_numbers_are_still_names(put):
     assert hashed.columns == ("a", "b") or hashed.columns == ("#", "a", "b")
 
 
+def test_a_name_may_be_what_means_missing_elsewhere(put):
+    assert read_file(put("M\n1\n2\n3\n")).columns == ("M",)
+    assert read_file(put("M,ND\n1,2\n3,4\nM,6\n")).columns == ("M", "ND")
+    first = read_file(put("a,b\nM,M\n3,4\n5,6\n"))
+    assert first.columns == ("a", "b") and np.isnan(first.values[0]).all()
+
+
 def test_rows_between_the_rows(put, tmp_path):
     text = "time,a,b\n2020-01-01,1,2\n--- restarted ---\n2020-01-02,3,\ntime,a,b\n2020-01-03,5,6\n"
     file = read_file(put(text))

@@ -12,7 +12,7 @@ from t1.data.csv.encoding import narrow
 from t1.data.csv.scan import PAD
 from t1.data.data_file import DataFile, NewRows, read_bytes
 from t1.data.excel import read_excel
-from t1.data.parquet import read_parquet
+from t1.data.parquet_read import read_parquet
 from t1.data.reading import Reading
 from t1.data.reshape import reshape
 from t1.errors import InputError

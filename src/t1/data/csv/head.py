@@ -10,6 +10,7 @@ from t1.data.csv.dialect import split, usual_width
 
 MOST_UNITS = 3  # lines of units, formats and the like below the names
 VALUES = (Look.NUMBER, Look.DATE)
+LETTERS = (b"M", b"MM", b"ND")  # mean missing in a row, but may be names as well
 MOST_CELLS = 20_000  # that are looked at to tell what the columns are like
 LEAST_BODY = 12  # lines of them, however wide
 
@@ -90,10 +91,14 @@ class FirstLines:
         return dated and any(a is b for a, b in pairs) and odd <= wrong * len(pairs)
 
     def _is_near_header(self, k: int) -> bool:
+        """Whether a line just above the data names its columns, though not as many, or as M for missing."""
         cells = self.cells[k]
         kinds = [look(cell, self.missing) for cell in cells]
-        texts = kinds.count(Look.TEXT)
-        return self.width - 1 <= len(cells) and texts > 1 and texts + kinds.count(Look.MISSING) == len(cells)
+        letters = sum(cell.strip(b' "\t') in LETTERS for cell in cells)
+        texts = kinds.count(Look.TEXT) + letters
+        enough = texts > 1 or (texts == len(cells) == self.width)
+        blank = kinds.count(Look.MISSING) - letters
+        return self.width - 1 <= len(cells) and enough and texts + blank == len(cells)
 
     def _counts_columns(self, k: int) -> bool:
         """Whether a first line of numbers names columns: 773869, 767541, ... above numbers with decimals."""
