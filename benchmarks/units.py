@@ -18,8 +18,8 @@ from t1.bench.paper import published
 from t1.bench.scenarios import scenarios
 from t1.bench.store import Row, Store
 from t1.data.catalog import Dataset, load, spec
+from t1.methods.catalog import build
 from t1.models.base import Model
-from t1.models.catalog import build
 
 
 def trained(row: Row, dataset: Dataset, folder: Path) -> Model:

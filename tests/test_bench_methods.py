@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from t1.models.classic import linear
 
 import t1
 from t1.bench.methods import FITTED, method_fill, score_series, training_rows
@@ -14,8 +15,7 @@ from t1.bench.study import plan
 from t1.cli import main
 from t1.data.catalog import load, names, spec
 from t1.errors import InputError
-from t1.models.catalog import MODELS, model_class
-from t1.models.classic import linear
+from t1.methods.catalog import MODELS, model_class
 
 
 def test_every_method_of_the_protocol_can_run():
@@ -94,7 +94,7 @@ def test_a_series_method_is_scored_on_the_test_rows_with_one_mask(waves):
 def test_psw_i_runs_in_the_benchmark(waves, tmp_path, monkeypatch):
     pytest.importorskip("ot", reason="PSW-I needs POT: pip install 't1-impute[bench]'")
     quick = {"learning_rate": 0.01, "batch": 16, "patch": 12, "rolling": 5, "steps": 3}
-    monkeypatch.setattr("t1.models.pswi.settings_for", lambda name: quick)
+    monkeypatch.setattr("t1.methods.pswi.settings_for", lambda name: quick)
     store = Store(tmp_path / "store")
     (run,) = plan("point", data=[waves], models=["pswi"])
     assert execute(run, store, Limits()) == "done"

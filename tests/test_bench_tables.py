@@ -23,7 +23,7 @@ from t1.bench.standard import METHODS, standard
 from t1.bench.tables import status, table
 from t1.data.catalog import names, spec
 from t1.errors import InputError
-from t1.models.catalog import MODELS as SYSTEMS
+from t1.methods.catalog import MODELS as SYSTEMS
 
 RATES = ("0.1", "0.3", "0.5", "0.7")
 OWN = Path(__file__).parents[1] / "src" / "t1" / "bench" / "paper"

@@ -24,8 +24,8 @@ from t1.data.table import check_columns
 from t1.data.window import WindowSet
 from t1.device import own_randomness, resolve_device
 from t1.errors import InputError
+from t1.methods.catalog import model_class
 from t1.missing import hide
-from t1.models.catalog import model_class
 from t1.network import fill_gaps, new_network
 from t1.progress import OnProgress, progress_line
 from t1.train import FitResult, Hide, Record, TrainConfig, fit

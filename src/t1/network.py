@@ -12,8 +12,8 @@ from t1.data.series import lengthen
 from t1.data.window import Stitcher, WindowSet, starts
 from t1.device import own_randomness, resolve_device, to_device
 from t1.memory import keep_freed_memory
+from t1.methods.catalog import MODELS, build
 from t1.models.base import Model
-from t1.models.catalog import MODELS, build
 
 MANY = 64  # columns; the anchor that compares all pairs of them is left out above
 AT_ONCE = 128  # windows between two cuts of a long series that is filled piece by piece

@@ -11,7 +11,7 @@ from t1.bench.standard import METHODS, Standard, standard
 from t1.bench.store import Row
 from t1.data.catalog import Spec, spec
 from t1.errors import InputError
-from t1.models.catalog import MODELS
+from t1.methods.catalog import MODELS
 
 SMALL = "small"  # the declared, reduced configuration of a system; it stands beside the paper's figures
 

@@ -11,10 +11,10 @@ from t1.bench.evaluate import Fill
 from t1.bench.scenarios import Scenario, hide_at_test
 from t1.data.catalog import Dataset
 from t1.data.window import covered
+from t1.methods.seasons import find_period
+from t1.methods.tabular import RowImputer, learn_iterative, learn_knn
 from t1.metrics import ErrorSum
 from t1.models.classic import CLASSIC
-from t1.models.seasons import find_period
-from t1.models.tabular import RowImputer, learn_iterative, learn_knn
 from t1.registry import Registry
 
 Method = Callable[[Dataset, int], Fill]  # what it may learn from, and a seed
@@ -95,7 +95,7 @@ def series_fill(
 ) -> SeriesFill:
     """A method that fills a whole series, set up for a dataset, in at most so many seconds."""
     assert name == "pswi"
-    from t1.models.pswi import Step, pswi, settings_for
+    from t1.methods.pswi import Step, pswi, settings_for
 
     settings = settings_for(dataset)
 

@@ -21,9 +21,9 @@ from t1.bench.store import Row, Store, latest
 from t1.bench.study import MAX_EPOCHS, PATIENCE, Run
 from t1.data.catalog import Dataset, load, spec
 from t1.device import own_randomness, resolve_device
+from t1.methods.catalog import build
 from t1.metrics import ErrorSum
 from t1.models.base import Model
-from t1.models.catalog import build
 from t1.progress import OnProgress
 from t1.run_state import FitResult
 from t1.schedule import TrainConfig

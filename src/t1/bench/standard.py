@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from t1.data.catalog import Spec
-from t1.models.catalog import MODELS
+from t1.methods.catalog import MODELS
 
 
 @dataclass(frozen=True)

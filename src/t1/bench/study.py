@@ -9,7 +9,7 @@ from typing import Any, Literal
 from t1.bench.standard import METHODS, standard
 from t1.data.catalog import Spec, names, spec
 from t1.errors import InputError
-from t1.models.catalog import MODELS, check_settings
+from t1.methods.catalog import MODELS, check_settings
 
 Study = Literal["point", "block", "natural"]
 STUDIES: tuple[Study, ...] = ("point", "block", "natural")

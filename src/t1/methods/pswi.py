@@ -20,7 +20,7 @@ from torch import Tensor
 
 from t1.arrays import BoolArray, FloatArray
 from t1.errors import InputError
-from t1.models.seasons import check_table, moments
+from t1.methods.seasons import check_table, moments
 
 CHUNK = 1 << 19  # distances that exist at one time
 JITTER = 1e-4  # spread of the noise on the first fill

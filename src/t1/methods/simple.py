@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from t1.arrays import BoolArray, FloatArray, IntArray
 from t1.errors import InputError
-from t1.models.seasons import check_table, find_period, mean_cycle, moments
+from t1.methods.seasons import check_table, find_period, mean_cycle, moments
 
 
 def mean(values: FloatArray) -> FloatArray:
@@ -55,7 +55,12 @@ def seasonal(values: FloatArray, *, period: int | None = None) -> FloatArray:
         raise InputError(f"a period is at least 2 rows, got {period}.\nLeave it out to have it found.")
     if period is None or period >= len(values):
         return linear(values)
-    season = mean_cycle(values, period)[np.arange(len(values)) % period]
+    return over_season(values, mean_cycle(values, period))
+
+
+def over_season(values: FloatArray, cycle: FloatArray, phase: int = 0) -> FloatArray:
+    """Straight lines on top of a known cycle (period, vars); row 0 of the values stands at `phase` of it."""
+    season = cycle[(phase + np.arange(len(values))) % len(cycle)]
     return np.where(np.isnan(values), linear(values - season) + season, values)
 
 

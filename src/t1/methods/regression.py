@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from t1.arrays import BoolArray, FloatArray, IntArray
 from t1.data.blocks import BLOCK, column_blocks
-from t1.models.seasons import check_table, find_period, moments
-from t1.models.simple import linear, seasonal
+from t1.methods.base import Fill, Learning, Pace
+from t1.methods.seasons import check_table, find_period, mean_cycle, moments
+from t1.methods.simple import linear, over_season
+from t1.panel import Panel
 
 OnShare = Callable[[float], None]  # is told which share of the work is done; may raise to end it
 
@@ -31,20 +34,24 @@ def regression(values: FloatArray, *, n_helpers: int = 8) -> FloatArray:
     return filled
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Regression:
     """What was learned: for every round and column the weights, None where the season has to do."""
 
-    period: int | None
+    cycle: FloatArray | None  # (period, columns), the mean cycle in standard units; None: no season
     columns: IntArray  # those that take part: with an observed value and a finite spread
     centre: FloatArray  # (columns,)
     scale: FloatArray
+    low: FloatArray  # the least and the greatest value observed: fills stay between them
+    high: FloatArray
     helpers: IntArray  # (columns, helpers), positions in `columns`
     weights: list[list[FloatArray | None]]  # (rounds, columns)
 
-    def fill(self, values: FloatArray, on_share: OnShare | None = None) -> Iterator[tuple[int, FloatArray]]:
+    def fill(
+        self, values: FloatArray, phase: int = 0, on_share: OnShare | None = None
+    ) -> Iterator[tuple[int, FloatArray]]:
         """The columns of `values` (time, vars) that have gaps, filled, one after the other."""
-        table = _Filler(values, self.columns, self.centre, self.scale, self.period)
+        table = _Filler(values, self.columns, self.centre, self.scale, self.cycle, phase)
         if on_share is not None:
             on_share(0.0)
         for k, weights in enumerate(self.weights):
@@ -58,30 +65,46 @@ class Regression:
         for j in table.gappy:
             column = values[:, self.columns[j]].copy()
             gap = table.hidden[j]
-            seen = column[~gap]
             fill = table.fill[j, gap].astype(np.float64) * self.scale[j] + self.centre[j]
-            column[gap] = np.clip(fill, seen.min(), seen.max())
+            column[gap] = np.clip(fill, self.low[j], self.high[j])
             yield int(self.columns[j]), column
 
 
 def learn_regression(
-    values: FloatArray, period: int | None, *, n_helpers: int = 8, on_share: OnShare | None = None
+    values: FloatArray,
+    period: int | None,
+    *,
+    n_helpers: int = 8,
+    every: bool = False,
+    on_share: OnShare | None = None,
 ) -> Regression:
-    """Learn from the observed cells of `values` (time, vars); of a long table some stretches are enough."""
+    """Learn from the observed cells of `values` (time, vars); of a long table some stretches are enough.
+
+    Weights are learned for the columns that have gaps, or for `every` one: then a column without gaps
+    rehearses those of another.
+    """
     columns, centre, scale = _standard(values)
+    standard = (values[:, columns] - centre) / scale
+    cycle = None if period is None or period >= len(values) else mean_cycle(standard, period)
     rows = _rehearsed_rows(len(values), period)
     table = values if len(rows) == len(values) else values[rows]
-    helpers = _helpers(_Filler(table, columns, centre, scale, period).fill, n_helpers)
+    helpers = _helpers(_Filler(table, columns, centre, scale, cycle, 0).fill, n_helpers)
     hidden = np.zeros((len(columns), len(rows)), dtype=bool)
-    for j, column in enumerate(columns.tolist()):
-        hidden[j] = _hide_like_gaps(~np.isnan(values[:, column]), rows)
-    rehearsal = _Filler(table, columns, centre, scale, period, hidden)
+    observed = ~np.isnan(standard)
+    with_gaps = ~observed.all(axis=0)
+    donors = np.flatnonzero(with_gaps)
+    for j in range(len(columns)):
+        if with_gaps[j]:
+            hidden[j] = _hide_like_gaps(observed[:, j], rows)
+        elif every and len(donors):
+            hidden[j] = _hide_like_gaps(observed[:, donors[j % len(donors)]], rows)
+    rehearsal = _Filler(table, columns, centre, scale, cycle, 0, hidden)
     weights: list[list[FloatArray | None]] = []
-    with_gaps = np.array([np.isnan(values[:, column]).any() for column in columns], dtype=bool)
+    learning = np.flatnonzero(hidden.any(axis=1)).tolist()
     for k in range(ROUNDS):  # again with better helpers, where several columns are missing at once
         fills = {}
         weights.append([None] * len(columns))
-        for j in np.flatnonzero(with_gaps).tolist():
+        for j in learning:
             if on_share is not None:
                 on_share((k + j / len(columns)) / ROUNDS)
             truth = (table[rehearsal.hidden[j], columns[j]] - centre[j]) / scale[j]
@@ -93,7 +116,49 @@ def learn_regression(
             if k < ROUNDS - 1:
                 fills[j] = _apply(sight, w)
         rehearsal.put(fills)
-    return Regression(period, columns, centre, scale, helpers, weights)
+    return Regression(
+        cycle=cycle,
+        columns=columns,
+        centre=centre,
+        scale=scale,
+        low=np.fmin.reduce(values[:, columns], axis=0, initial=np.inf),
+        high=np.fmax.reduce(values[:, columns], axis=0, initial=-np.inf),
+        helpers=helpers,
+        weights=weights,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionFill:
+    """One regression for each series that was learned from."""
+
+    name: ClassVar[str] = "regression"
+    by_id: dict[Any, Regression]
+
+    @classmethod
+    def fit(cls, panel: Panel, learning: Learning) -> Self:
+        """Learn every series by itself."""
+        pace = Pace(learning, cls.name, times=3)  # judging and filling take about twice as long as learning
+        alone = len(panel.starts) == 1
+        learned: dict[Any, Regression] = {}
+        for k, (key, values) in enumerate(zip(panel.ids, panel.series(), strict=True)):
+            learned[key] = learn_regression(
+                values,
+                learning.periods.get(key),
+                every=learning.every,
+                on_share=pace if alone else None,
+            )
+            pace((k + 1) / len(panel.ids))
+        return cls(learned)
+
+    def fill(self, panel: Panel) -> Fill:
+        """Series that were not learned from have no answer."""
+        out = np.full(panel.values.shape, np.nan)
+        for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
+            if key in self.by_id:
+                for j, column in self.by_id[key].fill(panel.values[span], phase):
+                    out[span, j] = column
+        return Fill(out)
 
 
 class _Filler:
@@ -108,7 +173,8 @@ class _Filler:
         columns: IntArray,
         centre: FloatArray,
         scale: FloatArray,
-        period: int | None,
+        cycle: FloatArray | None,
+        phase: int,
         more: BoolArray | None = None,
     ) -> None:
         self.hidden = np.empty((len(columns), len(values)), dtype=bool)
@@ -119,7 +185,8 @@ class _Filler:
             if more is not None:
                 z[more[block].T] = np.nan
             self.hidden[block] = np.isnan(z).T
-            self.fill[block] = (linear(z) if period is None else seasonal(z, period=period)).T
+            self.fill[block] = (linear(z) if cycle is None else over_season(z, cycle[:, block], phase)).T
+            np.nan_to_num(self.fill[block], copy=False)  # nothing of it is known here: its mean
             self.season += [fill[gap] for fill, gap in zip(self.fill[block], self.hidden[block], strict=True)]
         self.gappy: list[int] = np.flatnonzero(self.hidden.any(axis=1)).tolist()
 

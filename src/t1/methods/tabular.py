@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from t1.arrays import FloatArray
 from t1.errors import InputError
-from t1.models.seasons import check_table, moments
+from t1.methods.seasons import check_table, moments
 
 ROWS = 4096  # that are filled at once
 MAX_TRAIN = 1500  # neighbours to choose from: 267,000 rows of 7 columns then take about a minute

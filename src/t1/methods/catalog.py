@@ -1,6 +1,8 @@
-"""Every trainable system by name: who made it, what it needs, and where it is; imported only when asked for.
+"""The one list of methods: what fills a gap, who made it, what it needs, and where it is.
 
-A new system is one file beside this one and one entry here; the contract tests find it by themselves.
+`t1 impute`, `t1 bench` and `t1 models` read it. A method is imported only when it is asked for. A new one is a file and
+an entry here; the contract tests find it by themselves. A method is either a network (`t1.models`), which the training
+loop trains, or a class with `fit(panel, learning)` and `fill(panel)` (`t1.methods`).
 """
 
 import dataclasses
@@ -14,18 +16,20 @@ from t1.errors import InputError
 from t1.registry import Registry
 
 if TYPE_CHECKING:
+    from t1.methods.base import FittedMethod
     from t1.models.base import Model
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
-    """A system that the one training loop can train."""
+class Method:
+    """One way to fill gaps."""
 
     title: str
-    paper: str
-    year: int
-    family: str  # what kind of network
+    family: str
     place: str  # module:class
+    paper: str = ""
+    year: int | None = None
+    default: bool = False  # tried when the user names no method, in the order of the list
     needs: tuple[str, ...] = ()  # modules that `pip install 't1-impute[bench]'` brings
     small: Mapping[str, Any] = field(default_factory=dict)  # the declared, reduced configuration, if any
     training: Mapping[str, Any] = field(default_factory=dict)  # where its protocol is not T1's
@@ -36,12 +40,68 @@ class Entry:
         return tuple(module for module in self.needs if find_spec(module) is None)
 
 
-MODELS: Registry[Entry] = Registry("model")
+METHODS: Registry[Method] = Registry("method")
 
 
 def _add(name: str, **facts: Any) -> None:
-    MODELS.add(name)(Entry(**facts))
+    METHODS.add(name)(Method(**facts))
 
+
+_add(
+    "linear",
+    title="Linear interpolation",
+    family="a column by itself",
+    place="t1.methods.columns:Linear",
+    default=True,
+)
+_add(
+    "nearest",
+    title="Nearest value",
+    family="a column by itself",
+    place="t1.methods.columns:Nearest",
+    default=True,
+)
+_add(
+    "seasonal",
+    title="Seasonal profile",
+    family="a column by itself",
+    place="t1.methods.columns:Seasonal",
+    default=True,
+)
+_add(
+    "regression",
+    title="Ridge regression",
+    family="the other columns",
+    place="t1.methods.regression:RegressionFill",
+    default=True,
+)
+_add("mean", title="Mean", family="a column by itself", place="t1.methods.columns:Mean")
+_add("locf", title="Last observation", family="a column by itself", place="t1.methods.columns:Locf")
+_add(
+    "knn",
+    title="kNN",
+    family="near rows",
+    place="t1.methods.whole:Knn",
+    paper="Troyanskaya et al., Missing value estimation methods, Bioinformatics",
+    year=2001,
+)
+_add(
+    "iterative",
+    title="IterativeImputer",
+    family="chained regression",
+    place="t1.methods.whole:Iterative",
+    paper="van Buuren and Groothuis-Oudshoorn, mice, JSS",
+    year=2011,
+)
+_add(
+    "pswi",
+    title="PSW-I",
+    family="optimal transport of spectra",
+    place="t1.methods.whole:Pswi",
+    paper="Wang et al., Optimal Transport for Time Series Imputation, ICLR",
+    year=2025,
+    needs=("ot",),
+)
 
 _add(
     "t1",
@@ -50,6 +110,7 @@ _add(
     year=2026,
     family="convolution + attention over variables",
     place="t1.models.t1:T1",
+    default=True,
 )
 _add(
     "timemixerpp",
@@ -152,6 +213,31 @@ _add(
     place="t1.models.sssd:SSSD",
     small={"n_blocks": 6, "n_channels": 64, "n_diffusion_steps": 20, "n_samples": 3},
 )
+
+
+# what the training loop can train
+MODELS: Registry[Method] = Registry("network")
+for _name, _method in METHODS.items():
+    if _method.place.startswith("t1.models."):
+        MODELS.add(_name)(_method)
+
+
+def method_class(name: str) -> "type[FittedMethod]":
+    """The class that fits and fills: T1 itself, a closed form, or any other network, trained on the table."""
+    method = METHODS[name]
+    if method.absent:
+        raise InputError(
+            f"{method.title} needs {', '.join(method.absent)}, which is not installed",
+            cure="Install it with: pip install 't1-impute[bench]'",
+        )
+    place = "t1.methods.t1:T1Fill" if name == "t1" else method.place
+    if name in MODELS and name != "t1":
+        from t1.methods.network import network_fill
+
+        return network_fill(name)
+    module, _, attribute = place.partition(":")
+    found: type[FittedMethod] = getattr(import_module(module), attribute)
+    return found
 
 
 def model_class(name: str) -> "type[Model]":
