@@ -15,13 +15,13 @@ from bench_rows import row as any_row
 from t1.bench.cost import cost_table
 from t1.bench.grid import Cell, Grid, Head
 from t1.bench.lineup import line_up
-from t1.bench.notes import duration
 from t1.bench.paper import DATASETS, MODELS, TABLES, TITLES, Figure, published, published_scenarios
 from t1.bench.picture import _apart, cost_picture
 from t1.bench.render import render, results_page
 from t1.bench.standard import METHODS, standard
 from t1.bench.tables import status, table
 from t1.data.catalog import names, spec
+from t1.durations import duration
 from t1.errors import InputError
 from t1.methods.catalog import MODELS as SYSTEMS
 

@@ -6,9 +6,10 @@ from statistics import fmean
 
 from t1.bench.grid import DASH, Cell, Grid, Head
 from t1.bench.lineup import Entry, line_up
-from t1.bench.notes import duration, run_notes, untrained
+from t1.bench.notes import run_notes, untrained
 from t1.bench.standard import SERIES
 from t1.bench.store import Row, latest
+from t1.durations import duration
 from t1.errors import InputError
 
 

@@ -8,9 +8,10 @@ from t1.bench.columns import Columns
 from t1.bench.grid import DASH, Cell, Grid, Head
 from t1.bench.layouts import below_each_other, side_by_side
 from t1.bench.lineup import Entry, line_up
-from t1.bench.notes import cell_notes, duration, ending, run_notes
+from t1.bench.notes import cell_notes, ending, run_notes
 from t1.bench.paper import DATASETS, TITLES, published, published_scenarios
 from t1.bench.store import Row
+from t1.durations import duration
 from t1.errors import InputError
 from t1.registry import did_you_mean
 

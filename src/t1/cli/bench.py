@@ -201,7 +201,7 @@ def _status(a: argparse.Namespace) -> int:
     from t1.bench.render import picture_name, render, results_page
     from t1.bench.store import Store, latest
     from t1.bench.tables import status
-    from t1.data.data_file import open_target
+    from t1.data.atomic import open_target
 
     store = Store(a.store)
     rows = store.rows()

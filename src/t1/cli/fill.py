@@ -130,7 +130,7 @@ def _impute(a: argparse.Namespace) -> int:
 
 def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
     """The scorecard and what else was asked for; on stderr when the table itself goes to stdout."""
-    from t1.data.data_file import open_target
+    from t1.data.atomic import open_target
 
     if a.scorecard:
         with open_target(a.scorecard) as stream:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import os
 import sys
-import tempfile
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -17,6 +14,7 @@ from typing import IO
 import numpy as np
 
 from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
+from t1.data.atomic import open_target
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
@@ -199,58 +197,3 @@ def _like(path: Path) -> str:
 
 def _suffixes(target: str | Path) -> str:
     return "".join(Path(target).suffixes[-2:]).lower()
-
-
-@contextmanager
-def open_target(target: str | Path) -> Iterator[IO[bytes]]:
-    """A stream that becomes the file `target` only when all went well; "-" is the standard output."""
-    try:
-        if str(target) == "-":
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
-            return
-        path = Path(target).resolve()  # a link stays a link
-        if path.is_dir():
-            raise InputError(
-                f"the output {str(target)!r} is a folder.\nGive a file name, as in {target}/out.csv."
-            )
-        if not path.parent.is_dir():
-            raise InputError(f"the folder {str(path.parent)!r} does not exist.\nTry: mkdir -p {path.parent}")
-        if path.exists() and not path.is_file():  # a pipe or a device can be written only in place
-            with path.open("wb") as stream:
-                yield stream
-            return
-        with _replacing(path) as stream:
-            yield stream
-    except BrokenPipeError:
-        raise  # whoever read the pipe has gone: not an error of the user's
-    except PermissionError:
-        raise InputError(f"no permission to write {str(target)!r}.\nChoose another folder with -o.") from None
-    except OSError as error:
-        raise InputError(
-            f"{str(target)!r} could not be written: {error.strerror or error}.\n"
-            "Nothing was left behind. Free some space, or choose another folder with -o."
-        ) from None
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}.", suffix=".part")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.chmod(path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask())
-        os.replace(temporary, path)  # noqa: PTH105
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

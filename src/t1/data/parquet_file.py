@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import IO, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
 from t1.data.data_file import DataFile, NewRows, choose
 from t1.data.dates import is_time_name, read_dates, read_numeric_dates
+from t1.data.fit import fit, fit_decimals
 from t1.data.timeline import anchors
 from t1.errors import InputError
 
@@ -235,23 +235,14 @@ def _fill(pa: Any, column: Any, write: AnyArray, filled: FloatArray) -> Any:
     kind = column.type
     if pa.types.is_null(kind):
         return column  # it has no type to keep
-    fills: Any
-    if pa.types.is_decimal(kind):
-        fills = pa.array([Decimal(f"{v:.{max(kind.scale, 0)}f}") for v in filled[write]], type=kind)
-    elif pa.types.is_integer(kind):
-        dtype = np.dtype(kind.to_pandas_dtype())
-        limits = np.iinfo(dtype)
-        high = float(limits.max)
-        if high > limits.max:  # 2**63 - 1 is no float; 2**63 would wrap around
-            high = float(np.nextafter(high, 0))
-        fills = pa.array(np.rint(np.clip(filled[write], float(limits.min), high)).astype(dtype), type=kind)
-    else:
-        dtype = np.dtype(kind.to_pandas_dtype())
-        limit = float(np.finfo(dtype).max)
-        fills = pa.array(np.clip(filled[write], -limit, limit).astype(dtype), type=kind)
+    fills: Any = (
+        fit_decimals(filled[write], kind.scale)
+        if pa.types.is_decimal(kind)
+        else fit(filled[write], np.dtype(kind.to_pandas_dtype()))
+    )
     index = np.arange(len(column))
     index[write] = len(column) + np.arange(int(write.sum()))  # one take, so that observed bits are copied
-    return pa.chunked_array([*column.chunks, fills]).take(pa.array(index))
+    return pa.chunked_array([*column.chunks, pa.array(fills, type=kind)]).take(pa.array(index))
 
 
 def _extra_column(pa: Any, cells: AnyArray) -> Any:
