@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from t1.models.classic import linear
+from t1.methods.simple import linear
 
 import t1
 from t1.bench.methods import FITTED, method_fill, score_series, training_rows

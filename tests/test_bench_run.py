@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from t1.models.classic import linear
+from t1.methods.simple import linear
 
 from t1.bench import evaluate as evaluating
 from t1.bench.cost import costs

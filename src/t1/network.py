@@ -15,7 +15,7 @@ from t1.memory import keep_freed_memory
 from t1.methods.catalog import MODELS, build
 from t1.models.base import Model
 
-MANY = 64  # columns; the anchor that compares all pairs of them is left out above
+MANY = 64  # columns that one network is trained on; attention grows with their square
 AT_ONCE = 128  # windows between two cuts of a long series that is filled piece by piece
 BATCH = 64  # windows that are filled at once
 TIMED = 640  # windows times variables of which a fill is timed
@@ -31,7 +31,7 @@ def new_network(name: str, n_vars: int, window: int, n_channels: int) -> Model:
         n_vars=n_vars,
         window=window,
         n_channels=n_channels,
-        anchor="neighbours" if n_vars <= MANY else "linear",  # docs/architecture.md says why
+        lines=True,  # docs/architecture.md says why
         residual_scale=0.1,
     )
 

@@ -93,3 +93,6 @@ def _take(values: FloatArray, rows: IntArray) -> FloatArray:
     """The value of the same column in the given row, for each cell; NaN where the column has none."""
     filled: FloatArray = np.take_along_axis(values, rows.clip(0, len(values) - 1), axis=0)
     return filled
+
+
+CLASSIC = {"mean": mean, "locf": locf, "nearest": nearest, "linear": linear, "seasonal": seasonal}

@@ -4,11 +4,24 @@ Tensors are (batch, time, vars); `observed` is True where the model may look.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Season:
+    """What each series had one and two periods before and after: weighted means of the observed cells.
+
+    A weight of 0 means that nothing is known there.
+    """
+
+    before: Tensor
+    before_weight: Tensor
+    after: Tensor
+    after_weight: Tensor
 
 
 @dataclass(frozen=True)
@@ -18,6 +31,7 @@ class Batch:
     values: Tensor  # the truth where it is known, anything finite elsewhere
     observed: Tensor  # True: the model may look
     target: Tensor  # True: known to us, hidden from the model, and scored
+    season: Season | None = field(default=None, kw_only=True)  # for a model that can use it
 
 
 class Model(nn.Module, ABC):
@@ -41,7 +55,7 @@ class Model(nn.Module, ABC):
 
         A model whose fill takes many passes through its network gives errors of another kind here.
         """
-        shown = torch.where(batch.observed, batch.values, 0)  # a model that looks too far finds nothing
+        shown = torch.where(batch.observed, batch.values, 0)  # a model cannot score by looking at the truth
         errors: Tensor = (self(shown, batch.observed) - batch.values)[batch.target]
         return errors
 
