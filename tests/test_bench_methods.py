@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from t1.methods.simple import linear
 
 import t1
 from t1.bench.methods import FITTED, method_fill, score_series, training_rows
@@ -16,6 +15,7 @@ from t1.cli import main
 from t1.data.catalog import load, names, spec
 from t1.errors import InputError
 from t1.methods.catalog import MODELS, model_class
+from t1.methods.simple import linear
 
 
 def test_every_method_of_the_protocol_can_run():

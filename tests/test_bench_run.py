@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from t1.methods.simple import linear
 
 from t1.bench import evaluate as evaluating
 from t1.bench.cost import costs
@@ -26,6 +25,7 @@ from t1.bench.study import plan
 from t1.cli import main
 from t1.data.catalog import load, spec
 from t1.errors import InputError
+from t1.methods.simple import linear
 
 SMALL = {"n_channels": 8, "residual_scale": 0.1}
 ONE = Limits(max_epochs=1)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-
-from t1.fill import fill_table
 from t1.fill.coarse import block_means, coarse_step
 from t1.fill.learned import T1Candidate
+
+from t1.fill import fill_table
 from t1.methods.simple import linear
 
 

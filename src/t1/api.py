@@ -23,10 +23,12 @@ from t1.data.timeline import Timeline
 from t1.errors import InputError
 from t1.fill.filled import Filled
 from t1.fill.judged import JudgedFill, fit_panel
-from t1.fill.keep import load_judged, save_judged
+from t1.fill.keep import load_kept, save_kept
 from t1.fill.scorecard import Scorecard
 from t1.options import FillOptions, FitOptions
 from t1.progress import OnProgress
+
+KIND = "fitted fill"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,13 +133,15 @@ class FittedFill:
 
     def save(self, folder: str | Path) -> None:
         """Keep it in a folder: safetensors and JSON, never pickle."""
-        save_judged(Path(folder), self.judged, {"reading": dict(self.reading)})
+        save_kept(Path(folder), KIND, {"fill": self.judged, "reading": dict(self.reading)})
 
 
 def load(folder: str | Path) -> FittedFill:
     """Read a fitted fill that `FittedFill.save` or `t1 train` wrote."""
-    judged, info = load_judged(Path(folder))
-    return FittedFill(judged, info.get("reading", {}))
+    kept = load_kept(
+        Path(folder), KIND, "Give a folder that t1 train or FittedFill.save wrote, or fit again."
+    )
+    return FittedFill(kept["fill"], kept["reading"])
 
 
 def fit(

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from t1.arrays import TimeArray
-from t1.data.dates import TimeFormat, parse_span
+from t1.data.dates import parse_span
+from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 from t1.fill.rules import Rules
 from t1.methods.base import Budget, Learning

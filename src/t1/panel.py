@@ -66,6 +66,12 @@ class Panel:
         """True where a value is known (rows, vars)."""
         return ~np.isnan(self.values)
 
+    @cached_property
+    def known(self) -> BoolArray:
+        """The columns of which anything is observed (vars,)."""
+        known: BoolArray = np.any(self.observed, axis=0)
+        return known
+
     @property
     def n_rows(self) -> int:
         return len(self.values)

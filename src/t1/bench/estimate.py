@@ -14,8 +14,8 @@ from t1.bench.standard import METHODS
 from t1.bench.study import Run
 from t1.data.catalog import load, spec
 from t1.device import resolve_device, to_device
-from t1.methods.catalog import build
 from t1.durations import duration
+from t1.methods.catalog import build
 from t1.models.base import Batch
 
 

@@ -7,8 +7,8 @@ from t1.bench.lineup import SMALL, Entry
 from t1.bench.standard import SERIES
 from t1.bench.store import Row
 from t1.bench.study import MAX_EPOCHS, PATIENCE
-from t1.methods.catalog import MODELS
 from t1.durations import duration
+from t1.methods.catalog import MODELS
 
 
 def count(number: int, thing: str) -> str:

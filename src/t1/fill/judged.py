@@ -6,7 +6,6 @@ them -> blend. apply: fill any panel of the same columns, with the intervals and
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
@@ -23,13 +22,12 @@ from t1.fill.gaps import N_CLASSES, Gaps
 from t1.fill.rehearsal import CALIBRATE, CHOOSE, REPORT, Rehearsal, rehearse
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard, score
-from t1.methods.base import Fill, FittedMethod, Learning, LeftOut
-from t1.methods.catalog import METHODS, method_class
-from t1.methods.seasons import find_period, moments
+from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
+from t1.methods.catalog import METHODS, fit_of
+from t1.methods.network import network_fit
+from t1.methods.seasons import find_periods, moments
 from t1.panel import Panel
 
-PERIOD_ROWS = 20_000  # of a series in which its period is looked for
-PERIOD_SERIES = 8  # the longest ones; the others take the period of these
 GUESS_LEVEL = 0.9  # the level at which ways to guess a spread are compared
 
 
@@ -123,7 +121,7 @@ class JudgedFill:
     def _wanted(self, gaps: Gaps, *, needs_spread: bool) -> BoolArray:
         """The methods that have anything to fill; linear always, for cells without another answer."""
         used = self.blend.weights[gaps.column, gaps.code]  # (cells, methods)
-        wanted: BoolArray = used.any(axis=0) if len(used) else np.zeros(len(self.methods), dtype=bool)
+        wanted: BoolArray = np.any(used > 0, axis=0)
         wanted[0] = len(gaps) > 0
         if needs_spread and len(gaps):
             wanted |= np.array([name in ("t1", "t1 tuned") for name in self.method_names])
@@ -226,8 +224,8 @@ def fit_panel(
         learning.periods = find_periods(rehearsal.masked)
         judged = _Judged(rehearsal, _scale(panel.values), learning)
         for name in names:
-            judged.hear(method_class(name).fit, forced=name == method)
-        if tune and method in (None, "t1"):
+            judged.hear(_fit_of(name, learning), forced=name == method)
+        if tune and method in (None, "t1") and learning.weights != "none":
             judged.tune(forced=method == "t1")
         return judged.verdict(panel, method, perf_counter() - began)
 
@@ -244,7 +242,7 @@ class _Judged:
     spread: tuple[FloatArray, FloatArray] | None = None
     seconds: list[float] = field(default_factory=list)  # of each method's fill of the rehearsal
 
-    def hear(self, fit: Callable[[Panel, Learning], FittedMethod], *, forced: bool = False) -> None:
+    def hear(self, fit: Fit, *, forced: bool = False) -> None:
         """Let a method learn without the hidden cells and fill them; one that cannot take part is noted."""
         r = self.rehearsal
         try:
@@ -301,23 +299,17 @@ class _Judged:
                 up=None if self.spread is None else self.spread[1],
             ),
             scale=self.scale,
-            alive=panel.observed.any(axis=0),
-            missing=_count(gaps, panel.n_vars, panel.observed.any(axis=0)),
+            alive=panel.known,
+            missing=_count(gaps, panel.n_vars, panel.known),
             forced=method,
             notes=tuple(dict.fromkeys(self.learning.notes)),
             seconds=seconds,
         )
 
 
-def find_periods(panel: Panel) -> dict[object, int | None]:
-    """The period of each series by its id; of many series only the longest are looked at."""
-    order = sorted(range(len(panel.starts)), key=lambda s: -(panel.spans[s].stop - panel.spans[s].start))
-    found: dict[object, int | None] = {}
-    for s in order[:PERIOD_SERIES]:
-        found[panel.ids[s]] = find_period(panel.values[panel.spans[s]][:PERIOD_ROWS])
-    known = [period for period in found.values() if period is not None]
-    usual = max(set(known), key=known.count) if known else None
-    return {key: found.get(key, usual) for key in panel.ids}
+def _fit_of(name: str, learning: Learning) -> Fit:
+    """T1 without pretrained weights is a network like any other."""
+    return network_fit(name) if name == "t1" and learning.weights == "none" else fit_of(name)
 
 
 def _count(gaps: Gaps, n_vars: int, alive: BoolArray) -> IntArray:

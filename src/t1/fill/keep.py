@@ -1,4 +1,4 @@
-"""A judged fill in a folder: numbers as safetensors, the rest as JSON, never pickle.
+"""Fitted things in a folder: numbers as safetensors, the rest as JSON, never pickle.
 
 Everything that is kept is a dataclass of plain values, arrays, networks and other such dataclasses. Only the classes
 named here are ever made when a folder is read, whatever it says.
@@ -32,7 +32,7 @@ from t1.methods.tune import TunedFill
 from t1.methods.whole import Iterative, Knn, Pswi
 from t1.models.base import Model
 
-KIND, VERSION = "fitted fill", 1
+VERSION = 1
 CLASSES = {
     kind.__name__: kind
     for kind in (
@@ -59,26 +59,19 @@ CLASSES = {
 }
 
 
-def save_judged(folder: Path, judged: JudgedFill, more: Mapping[str, Any]) -> None:
-    """Write it all, or nothing."""
+def save_kept(folder: Path, kind: str, things: Mapping[str, Any]) -> None:
+    """Write some things, all or nothing; `kind` says what they are."""
     tensors: dict[str, Tensor] = {}
-    packed = _pack(judged, tensors)
-    checkpoint.save(folder, tensors, {"kind": KIND, "version": VERSION, "fill": packed, **more})
+    packed = {name: _pack(thing, tensors) for name, thing in things.items()}
+    checkpoint.save(folder, tensors, {"kind": kind, "version": VERSION, "kept": packed})
 
 
-def load_judged(folder: Path) -> tuple[JudgedFill, dict[str, Any]]:
-    """What `save_judged` wrote."""
+def load_kept(folder: Path, kind: str, cure: str) -> dict[str, Any]:
+    """What `save_kept` wrote."""
     tensors, info = checkpoint.load(folder)
-    if info.get("kind") != KIND or info.get("version") != VERSION:
-        raise InputError(
-            f"{folder} holds no fitted fill of this version",
-            cure="Give a folder that t1 train or FittedFill.save wrote, or fit again.",
-            option="model",
-        )
-    judged = _unpack(info["fill"], tensors)
-    if not isinstance(judged, JudgedFill):
-        raise InputError(f"{folder} holds no fitted fill", option="model")
-    return judged, info
+    if info.get("kind") != kind or info.get("version") != VERSION:
+        raise InputError(f"{folder} holds no {kind} of this version", cure=cure, option="model")
+    return {name: _unpack(thing, tensors) for name, thing in info["kept"].items()}
 
 
 def _pack(x: Any, tensors: dict[str, Tensor]) -> Any:
@@ -100,7 +93,7 @@ def _pack(x: Any, tensors: dict[str, Tensor]) -> Any:
     if isinstance(x, Mapping):
         return {"pairs": [[_key(key), _pack(value, tensors)] for key, value in x.items()]}
     if type(x).__name__ in CLASSES:
-        names = x._fields if isinstance(x, tuple) else [f.name for f in fields(x)]
+        names = getattr(x, "_fields", None) or [f.name for f in fields(x)]
         return {"class": type(x).__name__, "fields": {n: _pack(getattr(x, n), tensors) for n in names}}
     if isinstance(x, list | tuple):
         return {"list": [_pack(item, tensors) for item in x], "tuple": isinstance(x, tuple)}

@@ -7,6 +7,7 @@ cut into stretches that end somewhere: there gaps at the edge of a series are re
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.random import Generator
@@ -53,7 +54,7 @@ class Rehearsal:
 def rehearse(panel: Panel, rng: Generator) -> Rehearsal:
     """Hide cells in copies of the panel."""
     observed = panel.observed
-    alive: BoolArray = observed.any(axis=0)
+    alive = panel.known
     runs = find_runs(observed, panel.starts)
     has_gaps = bool(alive[runs.column].any())
     edges = bool((runs.edge & alive[runs.column]).any())
@@ -104,7 +105,7 @@ def _pieces(panel: Panel, rng: Generator, *, cut: bool, length: int) -> list[tup
         if n == 1 and cut and size >= 96:
             borders = [span.start + int(size * rng.uniform(0.35, 0.65))]
         ends = [span.start, *borders, span.stop]
-        pieces += [(s, a, b) for a, b in zip(ends[:-1], ends[1:], strict=True) if b > a]
+        pieces += [(s, a, b) for a, b in pairwise(ends) if b > a]
     return pieces
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -66,16 +66,15 @@ class Learning:
 class FittedMethod(Protocol):
     """A method that has learned what it needs: a dataclass, so that it can be printed, kept and sent."""
 
-    name: ClassVar[str]
-
-    @classmethod
-    def fit(cls, panel: Panel, learning: Learning) -> Self:
-        """Learn from the observed cells; raises LeftOut if it cannot take part."""
-        ...
+    @property
+    def name(self) -> str: ...
 
     def fill(self, panel: Panel) -> Fill:
         """The panel with its missing cells filled."""
         ...
+
+
+Fit = Callable[[Panel, Learning], FittedMethod]  # learns from observed cells; raises LeftOut if it cannot
 
 
 @dataclass

@@ -16,7 +16,7 @@ from t1.errors import InputError
 from t1.registry import Registry
 
 if TYPE_CHECKING:
-    from t1.methods.base import FittedMethod
+    from t1.methods.base import Fit
     from t1.models.base import Model
 
 
@@ -222,22 +222,23 @@ for _name, _method in METHODS.items():
         MODELS.add(_name)(_method)
 
 
-def method_class(name: str) -> "type[FittedMethod]":
-    """The class that fits and fills: T1 itself, a closed form, or any other network, trained on the table."""
+def fit_of(name: str) -> "Fit":
+    """How the method of that name learns: T1 from its pretrained weights, other networks from scratch."""
     method = METHODS[name]
     if method.absent:
         raise InputError(
             f"{method.title} needs {', '.join(method.absent)}, which is not installed",
             cure="Install it with: pip install 't1-impute[bench]'",
+            option="method",
         )
-    place = "t1.methods.t1:T1Fill" if name == "t1" else method.place
     if name in MODELS and name != "t1":
-        from t1.methods.network import network_fill
+        from t1.methods.network import network_fit
 
-        return network_fill(name)
+        return network_fit(name)
+    place = "t1.methods.t1:T1Fill" if name == "t1" else method.place
     module, _, attribute = place.partition(":")
-    found: type[FittedMethod] = getattr(import_module(module), attribute)
-    return found
+    fit: Fit = getattr(import_module(module), attribute).fit
+    return fit
 
 
 def model_class(name: str) -> "type[Model]":

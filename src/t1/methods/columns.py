@@ -1,6 +1,5 @@
 """Methods that fill a column from itself: nothing to learn, or only its season."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -17,14 +16,16 @@ from t1.panel import Panel
 class _Columnwise:
     """Applies a function of one series (time, vars) to each series."""
 
-    rule: ClassVar[Callable[[FloatArray], FloatArray]]
-
     @classmethod
     def fit(cls, panel: Panel, learning: Learning) -> Self:
         return cls()
 
+    @staticmethod
+    def rule(values: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
     def fill(self, panel: Panel) -> Fill:
-        parts = [type(self).rule(series) for series in panel.series()]
+        parts = [self.rule(series) for series in panel.series()]
         return Fill(parts[0] if len(parts) == 1 else np.concatenate(parts))
 
 

@@ -27,7 +27,7 @@ def group_columns(panel: Panel) -> list[Group]:
     with most; the rest is grouped likewise. Then each group is joined by the outsiders closest to its members.
     Columns without a value are in no group.
     """
-    alive = np.flatnonzero(panel.observed.any(axis=0))
+    alive = np.flatnonzero(panel.known)
     if len(alive) <= MOST:
         return [Group(alive, len(alive))] if len(alive) else []
     closeness = _closeness(panel.values, alive)

@@ -1,11 +1,16 @@
 """The season of a table (time, vars): after how many rows it repeats itself, and its mean cycle."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from t1.arrays import BoolArray, FloatArray
 from t1.errors import InputError
+from t1.panel import Panel
 
+PERIOD_ROWS = 20_000  # of a series in which its period is looked for
+PERIOD_SERIES = 8  # the longest ones; the others take the period of these
 CELLS = 1 << 18  # that are looked at for a period, in 4 to 32 columns
 
 
@@ -43,6 +48,17 @@ def find_period(values: FloatArray) -> int | None:
             return _shortest(z, period)
         height = height[: int(0.75 * first) - 2]
     return None
+
+
+def find_periods(panel: Panel) -> dict[Any, int | None]:
+    """The period of each series by its id; of many series only the longest are looked at."""
+    order = sorted(range(len(panel.starts)), key=lambda s: -(panel.spans[s].stop - panel.spans[s].start))
+    found: dict[Any, int | None] = {}
+    for s in order[:PERIOD_SERIES]:
+        found[panel.ids[s]] = find_period(panel.values[panel.spans[s]][:PERIOD_ROWS])
+    known = [period for period in found.values() if period is not None]
+    usual = max(set(known), key=known.count) if known else None
+    return {key: found.get(key, usual) for key in panel.ids}
 
 
 def mean_cycle(values: FloatArray, period: int) -> FloatArray:

@@ -1,6 +1,5 @@
 """Methods that look at a whole series and learn anew from every table they fill; slow, so only on request."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -20,12 +19,16 @@ FILLS = 2  # a whole-series method fills twice: the rehearsal and the panel
 class _Whole:
     seed: int
     seconds: float | None  # for one fill
-    rule: ClassVar[Callable[[FloatArray, int, float | None], FloatArray]]
 
     @classmethod
     def fit(cls, panel: Panel, learning: Learning) -> Self:
         left = learning.left()
         return cls(learning.seed, max(left, 1.0) / FILLS if np.isfinite(left) else None)
+
+    @staticmethod
+    def rule(values: FloatArray, seed: int, seconds: float | None) -> FloatArray:
+        """Fill one series (time, vars) in standard units."""
+        raise NotImplementedError
 
     def fill(self, panel: Panel) -> Fill:
         """Each series in standard units."""
@@ -33,7 +36,7 @@ class _Whole:
         share = None if self.seconds is None else self.seconds / len(panel.starts)
         for span, values in zip(panel.spans, panel.series(), strict=True):
             scaler = Scaler.from_observed(values)
-            out[span] = scaler.unscale(type(self).rule(scaler.scale(values), self.seed, share))
+            out[span] = scaler.unscale(self.rule(scaler.scale(values), self.seed, share))
         return Fill(out)
 
 
@@ -41,20 +44,27 @@ class Knn(_Whole):
     """scikit-learn's KNNImputer, rows as samples."""
 
     name: ClassVar[str] = "knn"
-    rule = staticmethod(lambda values, seed, seconds: knn(values))
+
+    @staticmethod
+    def rule(values: FloatArray, seed: int, seconds: float | None) -> FloatArray:
+        return knn(values)
 
 
 class Iterative(_Whole):
     """scikit-learn's IterativeImputer, rows as samples."""
 
     name: ClassVar[str] = "iterative"
-    rule = staticmethod(lambda values, seed, seconds: iterative(values, seed=seed))
+
+    @staticmethod
+    def rule(values: FloatArray, seed: int, seconds: float | None) -> FloatArray:
+        return iterative(values, seed=seed)
 
 
 class Pswi(_Whole):
     """PSW-I: optimal transport of spectra."""
 
     name: ClassVar[str] = "pswi"
-    rule = staticmethod(
-        lambda values, seed, seconds: pswi(values, rng=seed, seconds=seconds, **settings_for("any other"))
-    )
+
+    @staticmethod
+    def rule(values: FloatArray, seed: int, seconds: float | None) -> FloatArray:
+        return pswi(values, rng=seed, seconds=seconds, **settings_for("any other"))
