@@ -15,7 +15,7 @@ FLOORS = [
     {"data", "missing", "synthetic", "metrics"},
     {"checkpoint", "device", "memory"},
     {"models"},
-    {"train", "run_state", "schedule", "progress", "network"},
+    {"train", "run_state", "average", "schedule", "source", "validation", "workers", "progress", "network"},
     {"imputer", "fill"},
     {"report", "bench"},
     {"options"},

@@ -12,16 +12,19 @@ from torch import Tensor, nn
 
 
 @dataclass(frozen=True)
-class Season:
-    """What each series had one and two periods before and after: weighted means of the observed cells.
+class Context:
+    """What is known beyond the windows: the neighbouring periods of each series, how the variables relate.
 
-    A weight of 0 means that nothing is known there.
+    In the units of the windows; `t1.data.context` computes it. A weight or trust of 0: nothing is known.
     """
 
-    before: Tensor
+    before: Tensor  # (batch, time, vars): the same phase one and two periods before, a weighted mean
     before_weight: Tensor
     after: Tensor
     after_weight: Tensor
+    relation: Tensor | None = None  # (batch, vars, vars): each variable as a linear function of the others
+    intercept: Tensor | None = None  # (batch, vars)
+    trust: Tensor | None = None  # (batch, vars): the share of its variance that the others explain
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,16 @@ class Batch:
     values: Tensor  # the truth where it is known, anything finite elsewhere
     observed: Tensor  # True: the model may look
     target: Tensor  # True: known to us, hidden from the model, and scored
-    season: Season | None = field(default=None, kw_only=True)  # for a model that can use it
+    context: Context | None = field(default=None, kw_only=True)  # for a model that can use it
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch there; nothing is copied if it is there already."""
+        context = None
+        if self.context is not None:
+            given = {name: t for name, t in vars(self.context).items() if t is not None}
+            context = Context(**{name: t.to(device) for name, t in given.items()})
+        values, observed, target = (t.to(device) for t in (self.values, self.observed, self.target))
+        return Batch(values, observed, target, context=context)
 
 
 class Model(nn.Module, ABC):

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from t1.models.base import Season
+from t1.models.base import Context
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class View:
     std: Tensor  # (batch, vars, 1)
     lines: Tensor  # the gaps as straight lines
     distance: Tensor  # steps to the nearest observation
-    season: Season | None = None
+    context: Context | None = None
 
     @classmethod
     def of(
-        cls, normed: Tensor, observed: Tensor, mean: Tensor, std: Tensor, season: Season | None = None
+        cls, normed: Tensor, observed: Tensor, mean: Tensor, std: Tensor, context: Context | None = None
     ) -> "View":
-        return cls(normed, observed, mean, std, *straight_lines(normed, observed), season)
+        return cls(normed, observed, mean, std, *straight_lines(normed, observed), context)
 
     @cached_property
     def rough(self) -> Tensor:  # (batch, vars, 1)
@@ -61,14 +61,27 @@ def _roughness(view: View) -> list[Tensor]:
 
 def _season(view: View) -> list[Tensor]:
     """The neighbouring periods in the window's units, and how much is known of each; else zeros."""
-    if view.season is None:
+    if view.context is None:
         return [torch.zeros_like(view.normed)] * 4
-    s, parts = view.season, []
-    for value, weight in ((s.before, s.before_weight), (s.after, s.after_weight)):
+    c, parts = view.context, []
+    for value, weight in ((c.before, c.before_weight), (c.after, c.after_weight)):
         value, weight = value.transpose(1, 2), weight.transpose(1, 2)
         normed = ((value - view.mean) / view.std).clamp(-8, 8)
         parts += [torch.where(weight > 0, normed, 0), weight]
     return parts
+
+
+def _relation(view: View) -> list[Tensor]:
+    """What the other variables say, how much of that was observed, and how well it explains the variable."""
+    c = view.context
+    if c is None or c.relation is None or c.intercept is None or c.trust is None:
+        return [torch.zeros_like(view.normed)] * 3
+    said = c.relation @ (view.lines * view.std + view.mean) + c.intercept.unsqueeze(-1)
+    size = c.relation.abs()
+    seen = size @ view.observed.to(size.dtype) / size.sum(-1, keepdim=True).clamp(min=1e-6)
+    normed = ((said - view.mean) / view.std).clamp(-8, 8)
+    trust = c.trust.unsqueeze(-1)
+    return [torch.where(trust > 0, normed, 0), seen, trust.expand_as(normed)]
 
 
 class Input(NamedTuple):
@@ -83,6 +96,7 @@ INPUTS = {
     "distance": Input(1, _distance),
     "roughness": Input(1, _roughness),
     "season": Input(4, _season),
+    "relation": Input(3, _relation),
 }
 
 

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from t1.errors import InputError
-from t1.models.base import Batch, Model, Season
+from t1.models.base import Batch, Context, Model
 from t1.models.inputs import INPUTS, View, straight_lines
 from t1.models.layers import ChannelHeads, NormedResidual, PointwiseConv, TimeConvs
 
@@ -303,11 +303,11 @@ class T1(Model):
         self,
         values: Tensor,
         observed: Tensor,
-        season: Season | None = None,
+        context: Context | None = None,
         record: list[Tensor] | None = None,
     ) -> Tensor:
         """The reconstruction (batch, time, vars); the middle one of the quantiles, if there are several."""
-        levels = self.levels(values, observed, season, record)
+        levels = self.levels(values, observed, context, record)
         middle: Tensor = levels[len(levels) // 2]
         return middle
 
@@ -315,7 +315,7 @@ class T1(Model):
         self,
         values: Tensor,
         observed: Tensor,
-        season: Season | None = None,
+        context: Context | None = None,
         record: list[Tensor] | None = None,
     ) -> Tensor:
         """All quantiles (levels, batch, time, vars), in the order of the config; one level without them."""
@@ -328,7 +328,7 @@ class T1(Model):
             )
         observed = observed.transpose(1, 2)  # (batch, vars, time)
         normed, mean, std = instance_normalise(values.transpose(1, 2), observed, shrink=config.lines)
-        view = View.of(normed, observed, mean, std, season) if config.lines else None
+        view = View.of(normed, observed, mean, std, context) if config.lines else None
         inputs = [normed if view is None else view.lines]
         if config.embed_mask:
             inputs.append(observed.to(values.dtype) / (time if view is None else 1))
@@ -357,7 +357,7 @@ class T1(Model):
         """The paper's mean squared error over the target cells; with quantiles their pinball loss."""
         if self.config.quantiles:
             return self._pinball(batch).sum() / batch.target.sum().clamp(min=1)
-        error: Tensor = (self(batch.values, batch.observed, batch.season) - batch.values)[batch.target]
+        error: Tensor = (self(batch.values, batch.observed, batch.context) - batch.values)[batch.target]
         return error.square().mean() if error.numel() else error.sum()
 
     def validation_errors(self, batch: Batch) -> Tensor:
@@ -365,7 +365,7 @@ class T1(Model):
         if self.config.quantiles:
             return self._pinball(batch)[batch.target].sqrt()
         shown = torch.where(batch.observed, batch.values, 0)
-        errors: Tensor = (self(shown, batch.observed, batch.season) - batch.values)[batch.target]
+        errors: Tensor = (self(shown, batch.observed, batch.context) - batch.values)[batch.target]
         return errors
 
     def _pinball(self, batch: Batch) -> Tensor:
@@ -376,7 +376,7 @@ class T1(Model):
         are small, are learned too. Cells more than `FAR` deviations away cannot be foretold and are left out.
         """
         shown = torch.where(batch.observed, batch.values, 0)
-        levels = self.levels(shown, batch.observed, batch.season)
+        levels = self.levels(shown, batch.observed, batch.context)
         with torch.no_grad():
             observed = batch.observed.transpose(1, 2)
             normed, mean, std = instance_normalise(shown.transpose(1, 2), observed, shrink=self.config.lines)
