@@ -16,7 +16,7 @@ FLOORS = [
     {"data", "missing", "metrics", "synthetic"},
     {"checkpoint", "device", "memory", "progress"},
     {"models"},
-    {"train", "run_state", "schedule", "weights"},
+    {"train", "average", "run_state", "schedule", "source", "validation", "workers", "weights"},
     {"pretrain", "methods"},
     {"fill"},
     {"report", "bench"},

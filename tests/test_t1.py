@@ -9,7 +9,7 @@ from golden import TOLERANCE, differences, main
 from plain_t1 import PlainT1, plain_names
 from t1.errors import InputError
 from t1.models import layers
-from t1.models.base import Batch, Season
+from t1.models.base import Batch, Context
 from t1.models.inputs import INPUTS, View, roughness, straight_lines
 from t1.models.t1 import T1, T1Config, instance_normalise, multiply_adds
 
@@ -314,7 +314,7 @@ ANY_TABLE = {
     "encoding": "shared",
     "lines": True,
     "bounded": True,
-    "inputs": ("distance", "roughness", "season"),
+    "inputs": ("distance", "roughness", "season", "relation"),
     "quantiles": QUANTILES,
     "residual_scale": 0.1,
 }
@@ -334,7 +334,8 @@ def some_windows(n_vars: int, batch: int = 3, seed: int = 1, window: int = 24) -
     x = torch.randn(batch, window, n_vars, generator=generator).cumsum(1)
     draw = torch.rand(x.shape, generator=generator)
     season = [torch.rand(x.shape, generator=generator) for _ in range(4)]
-    return Batch(x, draw < 0.6, draw > 0.8, season=Season(*season))
+    relation = [torch.rand(batch, *s, generator=generator) for s in ((n_vars, n_vars), (n_vars,), (n_vars,))]
+    return Batch(x, draw < 0.6, draw > 0.8, context=Context(*season, *relation))
 
 
 @pytest.mark.parametrize(
@@ -350,7 +351,7 @@ def test_with_lines_a_network_starts_as_linear_interpolation(kwargs):
     observed[0, :, 1] = False
     observed[0, 5, 1] = True  # a single value
     with torch.no_grad():
-        levels = model.levels(batch.values, observed, batch.season)
+        levels = model.levels(batch.values, observed, batch.context)
     for level in levels:
         for window in range(3):
             expected = linear(torch.where(observed, batch.values, torch.nan)[window].double().numpy())
@@ -363,10 +364,15 @@ def test_one_network_takes_any_number_of_variables_in_any_order():
         for n_vars in (1, 2, 7):
             assert model(*windows_of(some_windows(n_vars))).shape == (3, 24, n_vars)
         batch, order = some_windows(5), [3, 0, 4, 1, 2]
-        shuffled = Season(*(x[..., order] for x in vars(batch.season).values()))
+        shuffled = Context(
+            **{
+                name: x[..., order] if name != "relation" else x[:, order][..., order]
+                for name, x in vars(batch.context).items()
+            }
+        )
         torch.testing.assert_close(
             model.levels(batch.values[..., order], batch.observed[..., order], shuffled),
-            model.levels(batch.values, batch.observed, batch.season)[..., order],
+            model.levels(batch.values, batch.observed, batch.context)[..., order],
             rtol=0,
             atol=1e-5,
         )
@@ -381,33 +387,34 @@ def test_every_input_reaches_the_fill_and_has_the_channels_it_says(name):
     model = any_table(inputs=(name,), bounded=False).eval()
     batch = some_windows(3)
     x, observed = (t.transpose(1, 2) for t in windows_of(batch))
-    view = View.of(*(lambda n, m, s: (n, observed, m, s))(*instance_normalise(x, observed)), batch.season)
+    view = View.of(*(lambda n, m, s: (n, observed, m, s))(*instance_normalise(x, observed)), batch.context)
     made = INPUTS[name].of(view)
     assert [t.shape for t in made] == [x.shape] * INPUTS[name].n
     assert all(t.isfinite().all() for t in made)
     with torch.no_grad():
-        before = model(batch.values, batch.observed, batch.season)
+        before = model(batch.values, batch.observed, batch.context)
         model.embed.weight[:, 2:] *= 2
-        assert not torch.allclose(model(batch.values, batch.observed, batch.season), before)
+        assert not torch.allclose(model(batch.values, batch.observed, batch.context), before)
 
 
-def test_what_is_hidden_never_matters_with_lines_and_season_either():
+def test_what_is_hidden_never_matters_with_lines_and_context_either():
     model = any_table()
     batch = some_windows(3)
     batch.observed[1] = False  # a window with nothing observed
     spoilt = torch.where(batch.observed, batch.values, torch.nan)
-    out = model.levels(spoilt, batch.observed, batch.season)
-    assert torch.equal(out, model.levels(batch.values, batch.observed, batch.season))
+    out = model.levels(spoilt, batch.observed, batch.context)
+    assert torch.equal(out, model.levels(batch.values, batch.observed, batch.context))
     assert out.isfinite().all()
     out.square().sum().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
 
 
-def test_an_unknown_season_is_the_same_as_none():
+def test_an_unknown_context_is_the_same_as_none():
     model = any_table().eval()
     batch = some_windows(2)
     nothing = torch.zeros_like(batch.values)
-    unknown = Season(nothing + 7, nothing, nothing - 7, nothing)
+    unknown = Context(nothing + 7, nothing, nothing - 7, nothing)
+    assert unknown.relation is None
     with torch.no_grad():
         assert torch.equal(model(batch.values, batch.observed, unknown), model(batch.values, batch.observed))
 
@@ -439,7 +446,7 @@ def test_the_loss_of_quantiles_is_the_pinball_loss_in_units_of_the_window():
     batch = some_windows(2, batch=2)
     batch.values[0, :, 0][batch.target[0, :, 0].nonzero()[0]] = 1e4  # too far away to be learned from
     with torch.no_grad():
-        levels, loss = model.levels(batch.values, batch.observed, batch.season), model.loss(batch)
+        levels, loss = model.levels(batch.values, batch.observed, batch.context), model.loss(batch)
         errors = model.validation_errors(batch)
     total, linear_only = 0.0, T1(T1Config(**{**ANY_TABLE, "quantiles": ()})).eval()
     with torch.no_grad():
@@ -461,11 +468,11 @@ def test_the_loss_of_quantiles_is_the_pinball_loss_in_units_of_the_window():
     assert float(errors.square().mean()) == pytest.approx(float(loss), rel=1e-5)
 
 
-def test_without_quantiles_the_loss_is_the_mean_squared_error_and_knows_the_season():
+def test_without_quantiles_the_loss_is_the_mean_squared_error_and_knows_the_context():
     model = any_table(quantiles=()).eval()
     batch = some_windows(2)
     with torch.no_grad():
-        error = (model(batch.values, batch.observed, batch.season) - batch.values)[batch.target]
+        error = (model(batch.values, batch.observed, batch.context) - batch.values)[batch.target]
         assert float(model.loss(batch)) == pytest.approx(float(error.square().mean()))
         torch.testing.assert_close(model.validation_errors(batch), error)
         assert not torch.allclose((model(batch.values, batch.observed) - batch.values)[batch.target], error)
@@ -477,8 +484,8 @@ def test_a_network_for_any_table_becomes_one_for_these_variables(middle_only):
     wide = model.for_variables(4, middle_only=middle_only)
     batch = some_windows(4)
     with torch.no_grad():
-        expected = model(batch.values, batch.observed, batch.season)
-        torch.testing.assert_close(wide(batch.values, batch.observed, batch.season), expected)
+        expected = model(batch.values, batch.observed, batch.context)
+        torch.testing.assert_close(wide(batch.values, batch.observed, batch.context), expected)
     assert wide.config.quantiles == (() if middle_only else QUANTILES)
     assert not wide.embed.encoding.any()
     wide.loss(batch).backward()
