@@ -6,18 +6,20 @@ the more events it has. Where a blend is not clearly ahead of linear interpolati
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray
-from t1.fill.gaps import N_CLASSES
+from t1.fill.gaps import N_CLASSES, TYPICAL
 
 FEWEST = 4  # events below which a group says nothing on its own
+SOME = 12  # events below which a class asks its neighbours
 HALF = 24  # events of a column's own at which they count as much as those of all columns
 STEPS = 120  # of the search for weights
 RATE = 0.25
 LEAST = 0.06  # a smaller weight is not worth a method's time
-AHEAD = 1.0  # standard errors by which a blend must be ahead of linear
+AHEAD = 0.5  # standard errors by which a blend must be ahead of linear
 MARGIN = 0.005  # and the share of linear's error that it must save
 
 
@@ -78,25 +80,24 @@ def learn_blend(
     weights = np.zeros((n_vars, N_CLASSES, len(methods)))
     weights[..., 0] = 1.0
     tested = np.zeros((n_vars, N_CLASSES), dtype=bool)
-    overall = _group_weights(errors, event)
     for c in range(N_CLASSES):
         mine = code == c
-        if not mine.any():
-            weights[:, c] = overall
-            continue
-        tested[:, c] = True
+        tested[:, c] = mine.any()
+        around = _with_neighbours(code, event, c)
         n_events = len(np.unique(event[mine]))
         share = n_events / (n_events + HALF / 2)
-        shared = share * _group_weights(errors[:, mine], event[mine]) + (1 - share) * overall
-        weights[:, c] = _trusted(shared, errors[:, mine], event[mine])
-        for j in np.unique(column[mine]).tolist():
+        shared = share * _group_weights(errors[:, mine], event[mine]) if share else 0.0
+        shared = _pruned(shared + (1 - share) * (_group_weights(errors[:, around], event[around])))
+        gain = _gain(shared, errors[:, around], event[around])
+        for j in range(n_vars):
             here = mine & (column == j)
             n_own = len(np.unique(event[here]))
-            if n_own < FEWEST:
-                continue
-            share = n_own / (n_own + HALF)
-            own = share * _group_weights(errors[:, here], event[here]) + (1 - share) * shared
-            weights[j, c] = _trusted(own, errors[:, here], event[here])
+            own = shared
+            if n_own >= FEWEST:
+                share = n_own / (n_own + HALF)
+                own = _pruned(share * _group_weights(errors[:, here], event[here]) + (1 - share) * shared)
+            if _trusted(gain, _gain(own, errors[:, here], event[here])):
+                weights[j, c] = own
     return Blend(methods, weights, tested)
 
 
@@ -133,23 +134,53 @@ def _group_weights(errors: FloatArray, event: IntArray) -> FloatArray:
     return kept / kept.sum()
 
 
-def _trusted(weights: FloatArray, errors: FloatArray, event: IntArray) -> FloatArray:
-    """The weights if their blend is ahead of linear by more than noise, else linear alone."""
+def _pruned(weights: FloatArray) -> FloatArray:
+    """Without the methods whose share is too small to be worth their time."""
     kept = np.where(weights >= LEAST, weights, 0.0)
-    weights = kept / kept.sum()
-    linear = np.zeros(len(weights))
-    linear[0] = 1.0
-    if weights[0] == 1.0:
-        return linear
+    pruned: FloatArray = kept / kept.sum()
+    return pruned
+
+
+def _with_neighbours(code: Codes, event: IntArray, c: int) -> BoolArray:
+    """The cells of a class; where their events are few, also those of the classes nearest in length."""
+    order = np.argsort(np.abs(np.log(TYPICAL / TYPICAL[c])) + 0.1 * (np.arange(N_CLASSES) != c), kind="stable")
+    mine = np.zeros(len(code), dtype=bool)
+    for k in order.tolist():
+        mine |= code == k
+        if len(np.unique(event[mine])) >= SOME:
+            break
+    return mine
+
+
+class _Gain(NamedTuple):
+    """How far a blend is ahead of linear, by event: the mean, its standard error, and linear's own error."""
+
+    mean: float
+    noise: float
+    base: float
+    n_events: int
+
+
+def _gain(weights: FloatArray, errors: FloatArray, event: IntArray) -> _Gain:
+    if not errors.shape[1]:
+        return _Gain(0.0, np.inf, 0.0, 0)
     gain = np.abs(errors[0]) - np.abs(weights @ errors)
     _, which = np.unique(event, return_inverse=True)
     size = np.bincount(which)
     by_event = np.bincount(which, weights=gain) / size
     base = np.bincount(which, weights=np.abs(errors[0])) / size
     n = len(by_event)
-    if n < FEWEST:
-        return linear
-    mean = by_event.mean()
-    noise = by_event.std(ddof=1) / np.sqrt(n) if n > 1 else np.inf
-    ahead = mean > AHEAD * noise and mean > MARGIN * base.mean()
-    return weights if ahead else linear
+    noise = float(by_event.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
+    return _Gain(float(by_event.mean()), noise, float(base.mean()), n)
+
+
+def _trusted(shared: _Gain, own: _Gain) -> bool:
+    """A blend fills if it is clearly ahead of linear in all columns and not behind in this one, or ahead here."""
+    if shared.n_events < FEWEST:
+        return False
+    ahead = shared.mean > AHEAD * shared.noise and shared.mean > MARGIN * shared.base
+    if own.n_events < FEWEST:
+        return ahead
+    own_ahead = own.mean > AHEAD * own.noise and own.mean > MARGIN * own.base
+    behind = own.mean < 0 and own.n_events >= FEWEST
+    return own_ahead or (ahead and not behind)

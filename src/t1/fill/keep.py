@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 from t1 import checkpoint
-from t1.data.relation import Relation
 from t1.data.scale import Scaler
 from t1.errors import InputError
 from t1.fill.blend import Blend
@@ -30,6 +29,7 @@ from t1.methods.regression import Regression, RegressionFill
 from t1.methods.t1 import T1Fill
 from t1.methods.tune import TunedFill
 from t1.methods.whole import Iterative, Knn, Pswi
+from t1.methods.windows import Relation
 from t1.models.base import Model
 
 VERSION = 1

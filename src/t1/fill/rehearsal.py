@@ -21,7 +21,7 @@ CHOOSE, CALIBRATE, REPORT = PARTS = (0, 1, 2)
 CELLS_PER_COPY = 160_000  # of all columns together: bounds the time that judging takes
 ROWS_PER_COPY = (400, 4096)  # at least and at most
 STRETCH = 1024  # rows of a stretch of a long series
-SHARE = 0.2  # of a column's observed cells are hidden at most, in all copies together
+SHARE = 0.25  # of a column's observed cells are hidden at most, in all copies together
 CELLS = 900  # wanted per column and gap class: 300 for each part
 EVENTS = 240  # wanted per column and gap class: 80 for each part
 MOVES = 6000  # at most so many placements are tried, which bounds the time
@@ -110,25 +110,29 @@ def _pieces(panel: Panel, rng: Generator, *, cut: bool, length: int) -> list[tup
 
 
 def _place_in_the_panels_mix(board: "_Board", events: Events, rng: Generator) -> None:
-    """First half: every event is as likely as another."""
+    """The first third: every event is as likely as another."""
     order = np.resize(rng.permutation(len(events)), min(MOVES // 2, 3 * len(events) + 100))
     for e in order.tolist():
-        if board.cells.sum() >= board.budget.sum() / 2:
+        if board.cells.sum() >= board.budget.sum() / 3:
             return
         board.place(events[e])
 
 
 def _place_where_evidence_is_thin(board: "_Board", events: Events, rng: Generator) -> None:
-    """Second half: events of the columns and classes that have too few, each class within its quota."""
+    """Then events of the columns and classes that have too few, each class within its quota."""
     code = events.code
-    in_column = np.zeros((board.n_vars, N_CLASSES), dtype=bool)
-    in_column[events.column, code] = True
-    quota = board.budget / np.maximum(in_column.sum(axis=1), 1)
+    count = np.zeros((board.n_vars, N_CLASSES))
+    total = np.zeros((board.n_vars, N_CLASSES))
+    np.add.at(count, (events.column, code), 1)
+    np.add.at(total, (events.column, code), events.length)
+    size = total / np.maximum(count, 1)
+    # as many events of each class as of the others: a class of long gaps gets more cells
+    quota = board.budget[:, None] * np.maximum(size / np.maximum(size.sum(axis=1, keepdims=True), 1), 0.1)
 
     def wanted(runs: slice) -> BoolArray:
         group = events.column[runs], code[runs]
         thin = (board.cells[group] < CELLS) | (board.n_events[group] < EVENTS)
-        want: BoolArray = thin & (board.cells[group] + events.length[runs] <= quota[group[0]])
+        want: BoolArray = thin & (board.cells[group] + events.length[runs] <= quota[group])
         return want
 
     tries = MOVES // 2

@@ -7,14 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from t1.arrays import FloatArray
-from t1.data.relation import Relation, relate
+from t1.arrays import Float32Array, FloatArray
 from t1.data.scale import Scaler
 from t1.device import resolve_device
 from t1.memory import keep_freed_memory
 from t1.methods.base import Fill, Learning
 from t1.methods.groups import Group, group_columns
-from t1.methods.windows import fill_series
+from t1.methods.windows import Relation, fill_series
 from t1.models.t1 import T1
 from t1.panel import Panel
 from t1.weights import load_pretrained
@@ -44,7 +43,7 @@ class T1Fill:
             network=load_pretrained(learning.weights).to(resolve_device("auto")).eval(),
             scaler=scaler,
             groups=groups,
-            relations=tuple(relate(_standard(scaler, rows, g).astype(np.float32)) for g in groups),
+            relations=tuple(Relation.of(standard_rows(scaler, rows, g)) for g in groups),
             periods=dict(learning.periods),
         )
 
@@ -58,7 +57,7 @@ class T1Fill:
                 own = group.columns[: group.n_own]
                 if panel.observed[span][:, own].all():
                     continue
-                standard = _standard(self.scaler, panel.values[span], group).astype(np.float32)
+                standard = standard_rows(self.scaler, panel.values[span], group)
                 levels = fill_series(self.network, standard, period, relation, n_own=group.n_own)
                 for k, part in enumerate((levels.fill, levels.low, levels.high)):
                     out[k, span, own] = (
@@ -75,6 +74,7 @@ def _sample(panel: Panel) -> FloatArray:
     return panel.values[np.linspace(0, panel.n_rows - 1, SAMPLE).astype(np.intp)]
 
 
-def _standard(scaler: Scaler, values: FloatArray, group: Group) -> FloatArray:
+def standard_rows(scaler: Scaler, values: FloatArray, group: Group) -> Float32Array:
+    """The columns of a group in standard units (rows, columns)."""
     part = Scaler(mean=scaler.mean[group.columns], std=scaler.std[group.columns])
-    return np.clip(part.scale(values[:, group.columns]), -1e6, 1e6)
+    return np.clip(part.scale(values[:, group.columns]), -1e6, 1e6).astype(np.float32)

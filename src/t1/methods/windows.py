@@ -1,12 +1,13 @@
 """A network of any width, run over a series of any length: windows, seasons beside them, coarser rates."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from t1.arrays import BoolArray, Float32Array, IntArray
-from t1.data.relation import Relation
+from t1.data.context import relate
 from t1.data.window import starts
 from t1.models.base import Context
 from t1.models.t1 import T1
@@ -16,6 +17,19 @@ PERIODS_AWAY = 14  # how far to look for an observation of the same phase
 RATES = (4, 16, 64, 256)  # rows that are averaged into one, for gaps that the network cannot look across
 REACH = 12  # rows of a gap, at each rate, from which on the next coarser rate takes part
 NEAR = 24.0  # rows from an observation within which the fine fill counts most
+
+
+class Relation(NamedTuple):
+    """How the columns relate: column j is about intercept[j] + weights[j] @ columns; see `relate`."""
+
+    weights: Float32Array  # (vars, vars)
+    intercept: Float32Array  # (vars,)
+    trust: Float32Array  # (vars,)
+
+    @classmethod
+    def of(cls, values: Float32Array) -> "Relation":
+        """Of a table (rows, vars), NaN where missing."""
+        return cls(*(part[0] for part in relate(values[None])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +119,7 @@ def _levels(
     device = next(network.parameters()).device
     shared = [np.broadcast_to(part, (len(values), *part.shape)) for part in relation]
     parts = [
-        torch.from_numpy(np.ascontiguousarray(x)).to(device) for x in (values, observed, *season, *shared)
+        torch.tensor(np.ascontiguousarray(x), device=device) for x in (values, observed, *season, *shared)
     ]
     levels = network.levels(parts[0], parts[1], Context(*parts[2:]))
     levels = levels.sort(dim=0).values
