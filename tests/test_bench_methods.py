@@ -101,6 +101,28 @@ def test_psw_i_runs_in_the_benchmark(waves, tmp_path, monkeypatch):
     assert {row.scenario for row in store.rows()} >= {"point 0.1", "block"}
 
 
+def test_psw_i_under_a_budget_is_no_full_run(waves, tmp_path, monkeypatch):
+    pytest.importorskip("ot", reason="PSW-I needs POT: pip install 't1-impute[bench]'")
+    slow = {
+        "learning_rate": 0.01,
+        "batch": 16,
+        "patch": 12,
+        "rolling": 5,
+        "steps": 100_000,
+        "patience": 10**6,
+    }
+    monkeypatch.setattr("t1.models.pswi.settings_for", lambda name: slow)
+    store = Store(tmp_path / "store")
+    (run,) = plan("point", data=[waves], models=["pswi"])
+    assert execute(run, store, Limits(seconds=0.2)) == "done"
+    assert {(row.stopped, row.budget_seconds, row.full) for row in store.rows()} == {("seconds", 0.2, False)}
+    assert is_done(run, store, Limits(seconds=0.2)) and not is_done(run, store, Limits())
+    monkeypatch.setattr("t1.models.pswi.settings_for", lambda name: slow | {"steps": 3})
+    assert execute(run, store, Limits()) == "done"
+    assert all(row.full for row in store.latest()), "the whole search replaces the one cut short"
+    assert execute(run, store, Limits(seconds=60.0)) == "was done"
+
+
 def test_training_rows_are_those_of_training_windows(waves):
     dataset = load(waves)
     assert len(training_rows(dataset)) == len(dataset.train.starts) + dataset.train.window - 1

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from t1.bench import evaluate as evaluating
+from t1.bench import run as running
 from t1.bench.cost import costs
 from t1.bench.estimate import estimate
 from t1.bench.lineup import line_up
@@ -26,6 +27,7 @@ from t1.cli import main
 from t1.data.catalog import load, spec
 from t1.errors import InputError
 from t1.models.classic import linear
+from t1.train import fit
 
 SMALL = {"n_channels": 8, "residual_scale": 0.1}
 ONE = Limits(max_epochs=1)
@@ -291,6 +293,91 @@ def test_a_spec_with_a_name_of_the_catalogue_is_still_the_users(waves, tmp_path)
 def test_wrong_settings_are_told_before_anything_runs(wrong, message):
     with pytest.raises(InputError, match=re.escape(message)):
         plan("point", **{"data": ["ETTh1"], "models": ["dlinear"], **wrong})
+
+
+def children(pid):
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
+    return [int(word) for word in found.stdout.split()]
+
+
+def test_one_killed_worker_does_not_take_the_others_along(waves, tmp_path):
+    store = Store(tmp_path / "store")
+    seeds = (102, 202, 302)
+    command = ("--epochs", "12", "--jobs", "2", "--seeds", ",".join(map(str, seeds)))
+    process = bench(waves, store.folder, *command)
+    first, *others = plan("point", data=[waves], settings=SMALL, seeds=seeds)
+    wait_for((store.checkpoint(first) / "training" / "config.json").exists, process)
+    pid = json.loads((store.checkpoint(first) / "run.json").read_text())["pid"]
+    assert pid in children(process.pid)
+    os.kill(pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "its process was killed (signal 9)" in err and str(first) in err
+    assert {row.id for row in store.rows()} == {run.id for run in others}
+    assert out.count(": done") == 2
+    assert execute(first, store, Limits(max_epochs=12)) == "done"
+
+
+def test_other_data_is_trained_again(waves, tmp_path):
+    store, run = Store(tmp_path / "store"), small_run(waves)
+    assert execute(run, store, ONE) == "done"
+    table = Path(waves).with_name("waves.csv")
+    before = {row.data for row in store.rows()}
+    table.write_bytes(table.read_bytes().replace(b"\n", b"\r\n"))
+    assert execute(run, store, ONE) == "was done", "other line ends are the same data"
+    table.write_text(table.read_text().replace("0.1", "0.2"))
+    assert not is_done(run, store, ONE)
+    assert execute(run, store, ONE) == "done"
+    assert execute(run, store, ONE) == "was done"
+    assert len(store.rows()) == 10 and len(store.latest()) == 5
+    assert before.isdisjoint(row.data for row in store.latest())
+
+
+def test_another_training_protocol_is_trained_again_and_another_scenario_scored_again(
+    waves, tmp_path, monkeypatch
+):
+    store, run = Store(tmp_path / "store"), small_run(waves)
+    trained = []
+    monkeypatch.setattr(running, "fit", lambda *a, **k: trained.append(1) or fit(*a, **k))
+    losses = []
+
+    def carry_out():
+        assert execute(run, store, ONE) == "done"
+        assert execute(run, store, ONE) == "was done"
+        losses.append({row.best_valid for row in store.latest()})
+        return store.rows()
+
+    first = carry_out()
+    assert all(row.data and row.training == row.scoring == 1 for row in first)
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent
+    )
+    assert all(commit.stdout.startswith(row.commit.rstrip("+")) for row in first)
+
+    changed = [replace(s, version=2) if s.kind == "block" else s for s in scenarios(spec(waves))]
+    monkeypatch.setattr(running, "scenarios", lambda spec: changed)
+    state = store.checkpoint(run) / "training" / "config.json"
+    weights = json.loads(state.read_text())["sha256"]
+    second = carry_out()
+    assert [row.scenario for row in second[len(first) :]] == ["block"]
+    assert json.loads(state.read_text())["sha256"] == weights, "nothing was trained"
+
+    monkeypatch.setattr(running, "TRAINING", 2)
+    third = carry_out()
+    assert len(third) == len(second) + 5
+    assert (store.checkpoint(run) / "training-before-1" / "config.json").exists()
+    assert {row.training for row in store.latest()} == {2}
+
+
+def test_rows_from_before_the_data_was_recorded_still_count(waves, tmp_path):
+    store, run = Store(tmp_path / "store"), small_run(waves)
+    execute(run, store, ONE)
+    old = [json.loads(line) for line in store.path.read_text().splitlines()]
+    for line in old:
+        for key in ("data", "training", "scoring", "commit"):
+            del line[key]
+    store.path.write_text("".join(json.dumps(line) + "\n" for line in old))
+    assert execute(run, store, ONE) == "was done"
 
 
 # ------------------------------------------------------------ masks and scores

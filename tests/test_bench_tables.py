@@ -532,6 +532,13 @@ def test_a_line_of_another_length_is_a_mistake():
 # status and page
 
 
+def test_a_search_that_its_budget_ended_is_not_the_full_protocol():
+    short = {"stopped": "seconds", "budget_seconds": 60.0, "schedule": "none", "epochs": 0, "best_epoch": 0}
+    grid = table("block", [row(model="pswi", train_seconds=60.0, **short)], models=["pswi"], data=["ETTh1"])
+    assert texts(grid)[0][2] == "0.031†"
+    assert grid.notes[0] == "† ETTh1, PSW-I, seed 102: a search of 1 min, stopped by its budget of 1 min."
+
+
 def test_status_has_a_line_per_run():
     rows = [
         *points((0.02, 0.03)),
@@ -635,6 +642,21 @@ def test_cost_puts_errors_beside_seconds():
     assert grid.lines[0][1].bold and not grid.lines[1][1].bold
     with pytest.raises(InputError, match="nothing has run on Weather"):
         cost_table(rows, "Weather")
+
+
+def test_the_best_of_the_cost_table_is_the_lowest_number():
+    rows = points((10.2,) * 4) + points((9.1,) * 4, model="saits")
+    grid = cost_table(rows, "ETTh1")
+    assert [cell.text for line in grid.lines for cell in line if cell.bold] == ["9.100"]
+
+
+def test_what_was_scored_in_part_is_not_the_best():
+    rows = points((0.2,) * 4)
+    rows += points((0.1,) * 4, model="csdi", score_every=20)  # few windows
+    rows += points((0.1,) * 4, model="pswi")  # other cells
+    rows += points((0.1, 0.1), model="saits")  # the easier ratios only
+    grid = cost_table(rows, "ETTh1")
+    assert [line[0].text for line in grid.lines if line[1].bold] == ["T1"]
 
 
 def test_the_picture_names_every_system(tmp_path):

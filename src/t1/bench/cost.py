@@ -23,12 +23,15 @@ class Cost:
     eval_seconds: float  # of all scenarios together
     parameters: int
     trained: bool
+    comparable: bool  # scored on every scenario and the same cells as the others, so that it can be the best
 
 
 def costs(rows: Sequence[Row], dataset: str) -> list[Cost]:
     """Every entry and budget with rows on the dataset, the most accurate first; the mean over its seeds."""
     found = []
-    for entry, each in _by_budget([row for row in rows if row.dataset == dataset]):
+    here = [row for row in rows if row.dataset == dataset]
+    every = {row.scenario for row in here}
+    for entry, each in _by_budget(here):
         seeds = len({row.seed for row in each})
         found.append(
             Cost(
@@ -39,6 +42,9 @@ def costs(rows: Sequence[Row], dataset: str) -> list[Cost]:
                 eval_seconds=sum(row.eval_seconds for row in each) / seeds,
                 parameters=each[0].parameters,
                 trained=not untrained(each[0]) or entry.model in SERIES,
+                comparable=entry.model not in SERIES
+                and {row.scenario for row in each} == every
+                and all(row.score_every == 1 for row in each),
             )
         )
     if not found:
@@ -68,7 +74,9 @@ def cost_table(rows: Sequence[Row], dataset: str) -> Grid:
     """Errors beside seconds, the most accurate first."""
     found = costs(rows, dataset)
     best = {
-        kind: min((f"{getattr(c, kind):.3f}" for c in found if getattr(c, kind) is not None), default="")
+        kind: min(
+            (getattr(c, kind) for c in found if c.comparable and getattr(c, kind) is not None), default=0.0
+        )
         for kind in ("point", "block")
     }
 
@@ -76,7 +84,7 @@ def cost_table(rows: Sequence[Row], dataset: str) -> Grid:
         value: float | None = getattr(cost, kind)
         if value is None:
             return Cell(DASH)
-        return Cell(f"{value:.3f}", value, bold=f"{value:.3f}" == best[kind])
+        return Cell(f"{value:.3f}", value, bold=cost.comparable and f"{value:.3f}" == f"{best[kind]:.3f}")
 
     lines = [
         (

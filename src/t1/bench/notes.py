@@ -80,6 +80,8 @@ def _run(name: str, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _story(row: Row) -> str:
+    if row.model in SERIES:
+        return f"a search of {duration(row.train_seconds)}, stopped by its {ending(row)}"
     schedule = [] if row.schedule == "constant" else [f"{row.schedule} learning rate"]
     if row.settings.get("size") == SMALL:
         reduced = ", ".join(f"{key}={value}" for key, value in MODELS[row.model].small.items())

@@ -2,10 +2,11 @@
 
 import datetime
 import platform
-import resource
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
@@ -13,8 +14,9 @@ from typing import Any, Literal
 
 import torch
 
+from t1 import checkpoint
 from t1.bench.evaluate import evaluate, network_fill
-from t1.bench.methods import method_fill, score_series, series_fill
+from t1.bench.methods import SeriesSearch, method_fill, score_series
 from t1.bench.scenarios import Scenario, scenarios, training_hide
 from t1.bench.standard import METHODS, SERIES
 from t1.bench.store import Row, Store, latest
@@ -25,12 +27,13 @@ from t1.metrics import ErrorSum
 from t1.models.base import Model
 from t1.models.catalog import build
 from t1.progress import OnProgress
-from t1.run_state import FitResult
+from t1.run_state import FitResult, identity
 from t1.schedule import TrainConfig
 from t1.train import fit
 
 Outcome = Literal["done", "was done", "stopped", "busy elsewhere"]
-Score = Callable[[Scenario], ErrorSum | None]  # None: told to stop
+Score = Callable[[Scenario], ErrorSum | None]  # None: the user wants to stop
+TRAINING = 1  # raised when the same run would train other weights than before: then it is trained again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +58,9 @@ class Limits:
             max_seconds=self.seconds,
         )
 
-    def reached(self, rows: list[Row]) -> bool:
-        """Whether rows of a run are of a training at least as long as this one, and scored as thoroughly."""
-        return bool(rows) and all(
-            row.score_every <= self.score_every and (self.afresh or self._far_enough(row)) for row in rows
-        )
+    def reached(self, row: Row) -> bool:
+        """Whether a row is of a training at least as long as this one, and scored as thoroughly."""
+        return row.score_every <= self.score_every and (self.afresh or self._far_enough(row))
 
     def _far_enough(self, row: Row) -> bool:
         if row.full:
@@ -71,14 +72,25 @@ class Limits:
         return same_or_more or row.train_seconds >= 0.9 * self.seconds or row.epochs >= self.max_epochs
 
 
-def is_done(run: Run, store: Store, limits: Limits) -> bool:
-    """Whether the store has every scenario of the run, trained as long as asked."""
+def left(run: Run, store: Store, limits: Limits, data: str) -> list[Scenario]:
+    """The scenarios that have no row yet of this data and protocol, trained as long as asked."""
     rows = [row for row in store.rows() if row.id == run.id]
     if limits.afresh and run.model not in METHODS:
         rows = [row for row in rows if row.budget_seconds == limits.seconds]
-    rows = latest(rows)
-    missing = {scenario.name for scenario in scenarios(spec(run.dataset))} - {row.scenario for row in rows}
-    return not missing and limits.reached(rows)
+    found = {row.scenario: row for row in latest(rows)}
+
+    def is_done(scenario: Scenario) -> bool:
+        row = found.get(scenario.name)
+        return row is not None and row.made_with(data, TRAINING, scenario.version) and limits.reached(row)
+
+    return [scenario for scenario in scenarios(spec(run.dataset)) if not is_done(scenario)]
+
+
+def is_done(run: Run, store: Store, limits: Limits) -> bool:
+    """Whether nothing is left of the run; a run without rows is known to be open without its data."""
+    if not any(row.id == run.id for row in store.rows()):
+        return False
+    return not left(run, store, limits, load(run.dataset, split=run.split).checksum)
 
 
 def execute(
@@ -95,29 +107,44 @@ def execute(
     with store.claim(run) as ours:
         if not ours:
             return "busy elsewhere"
-        if is_done(run, store, limits):
+        dataset = load(run.dataset, split=run.split)
+        todo = left(run, store, limits, dataset.checksum)
+        if not todo:
             return "was done"
         _forget_peak_memory()
-        dataset = load(run.dataset, split=run.split)
         if run.model in METHODS:
             facts, score = _apply(run, dataset, limits, stop)
         else:
             place = resolve_device(device)
             model = _fresh_model(run, dataset, place)
             folder = store.checkpoint(run) / (f"afresh-{limits.seconds:g}s" if limits.afresh else "training")
+            _set_aside_if_changed(folder, model, dataset, limits.config(run))
             result = _train(run, model, dataset, folder, limits, place, on_progress, stop)
             if result.reason == "stopped":
                 return "stopped"
-            facts = _training_facts(run, model, result, limits)
+            facts = _training_facts(model, result, limits)
             fill = network_fill(model, place, run.seed)
             score = partial(
                 evaluate, fill, dataset, seed=run.seed, every=limits.score_every, should_stop=stop
             )
-        rows = _rows(run, facts, score)
+        rows = _rows(run, dataset, todo, facts, score)
         if rows is None:
             return "stopped"
         store.append(rows)
         return "done"
+
+
+def _set_aside_if_changed(folder: Path, model: Model, dataset: Dataset, config: TrainConfig) -> None:
+    """Weights of other data or of another training protocol are kept under another name, not taken up."""
+    if not checkpoint.exists(folder):
+        return
+    version_file = folder.with_name(f"{folder.name}.version")
+    trained = int(version_file.read_text()) if version_file.exists() else 1
+    now = identity(model, dataset.train, dataset.valid, config)
+    if trained == TRAINING and checkpoint.load(folder)[1].get("run", {}).get("data") == now["data"]:
+        return
+    number = 1 + len(list(folder.parent.glob(f"{folder.name}-before-*")))
+    folder.rename(folder.with_name(f"{folder.name}-before-{number}"))
 
 
 def _fresh_model(run: Run, dataset: Dataset, device: torch.device) -> Model:
@@ -136,6 +163,8 @@ def _train(
     on_progress: OnProgress | None,
     should_stop: Callable[[], bool],
 ) -> FitResult:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.with_name(f"{folder.name}.version").write_text(str(TRAINING))
     return fit(
         model,
         dataset.train,
@@ -150,7 +179,7 @@ def _train(
     )
 
 
-def _training_facts(run: Run, model: Model, result: FitResult, limits: Limits) -> dict[str, Any]:
+def _training_facts(model: Model, result: FitResult, limits: Limits) -> dict[str, Any]:
     return {
         "epochs": result.epochs,
         "best_epoch": result.best_epoch,
@@ -172,7 +201,7 @@ def _apply(
     began = perf_counter()
     if run.model in SERIES:
         every = 1
-        search = series_fill(run.model, run.dataset, limits.seconds, should_stop)
+        search = SeriesSearch(run.model, run.dataset, limits.seconds, should_stop)
         score: Score = partial(score_series, search, dataset, seed=run.seed)
     else:
         every = limits.score_every
@@ -191,21 +220,26 @@ def _apply(
     return facts, score
 
 
-def _rows(run: Run, facts: dict[str, Any], score: Score) -> list[Row] | None:
+def _rows(
+    run: Run, dataset: Dataset, todo: Sequence[Scenario], facts: dict[str, Any], score: Score
+) -> list[Row] | None:
     rows = []
-    for scenario in scenarios(spec(run.dataset)):
+    for scenario in todo:
         began = perf_counter()
         errors = score(scenario)
         if errors is None:
             return None
-        seconds = round(perf_counter() - began, 1)
-        if run.model in SERIES:  # the search for a fill is its training, once for every scenario
-            facts, seconds = {**facts, "train_seconds": seconds}, 0.0
+        seconds, here = round(perf_counter() - began, 1), facts
+        if isinstance(search := getattr(score, "args", (None,))[0], SeriesSearch):
+            # The search for a fill is the method's training, once for every scenario.
+            here, seconds = {**facts, "train_seconds": seconds}, 0.0
+            if search.cut_short:
+                here |= {"stopped": "seconds", "budget_seconds": search.seconds}
         rows.append(
             Row(
                 id=run.id,
                 **asdict(run),
-                **facts,
+                **here,
                 scenario=scenario.name,
                 mse=errors.mse,
                 mae=errors.mae,
@@ -220,10 +254,29 @@ def _rows(run: Run, facts: dict[str, Any], score: Score) -> list[Row] | None:
                     "python": platform.python_version(),
                 },
                 finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                data=dataset.checksum,
+                training=TRAINING,
+                scoring=scenario.version,
+                commit=_commit(),
             )
         )
     peak = round(_peak_memory_mb())
     return [replace(row, peak_memory_mb=peak) for row in rows]
+
+
+@cache
+def _commit() -> str:
+    """The commit of this package if it runs from a git clone, and a plus sign if files differ from it."""
+    here = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=here, capture_output=True, text=True).stdout.strip()
+
+    try:
+        commit = git("rev-parse", "--short=12", "HEAD")
+        return commit + "+" * bool(git("status", "--porcelain", "--", "..")) if commit else ""
+    except OSError:  # no git here
+        return ""
 
 
 def _forget_peak_memory() -> None:
@@ -239,4 +292,9 @@ def _peak_memory_mb() -> float:
         for line in status.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    try:
+        import resource
+    except ImportError:  # Windows: not known there
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)  # macOS counts bytes, Linux kilobytes

@@ -28,6 +28,7 @@ class Scenario:
 
     kind: str  # point, block or natural
     rate: float | None = None
+    version: int = 1  # raised when the scenario hides or scores other cells: then it is scored again
 
     @property
     def name(self) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ class Dataset:
     valid: WindowSet
     test: WindowSet
     test_hidden: BoolArray | None  # (rows of test.rows, vars): observed entries that the dataset evaluates
+    checksum: str  # of the values as read, the entries to evaluate, and the windows of each part
 
 
 def names() -> tuple[str, ...]:
@@ -112,7 +114,18 @@ def load(spec_or_name: Spec | str | Path, *, split: str = "paper") -> Dataset:
     scaler = Scaler.from_observed(raw.values[covered(parts.train, s.window, len(raw.values))])
     every = WindowSet.from_series(scaler.scale(raw.values), s.window)
     train, valid, test = (every.subset(part) for part in (parts.train, parts.valid, parts.test))
-    return Dataset(s.name, raw.columns, scaler, train, valid, test, raw.hidden)
+    return Dataset(
+        s.name, raw.columns, scaler, train, valid, test, raw.hidden, _checksum(raw, parts, s.window)
+    )
+
+
+def _checksum(raw: Raw, parts: Split, window: int) -> str:
+    """Of what the file says, not of its bytes: other line ends are the same data, a mended reader is not."""
+    found = hashlib.sha256(f"{raw.values.shape} {window}".encode())
+    hidden = np.zeros(0, bool) if raw.hidden is None else raw.hidden
+    for array in (raw.values, hidden, parts.train, parts.valid, parts.test):
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()[:16]
 
 
 def _split(s: Spec, raw: Raw, *, disjoint: bool) -> Split:
