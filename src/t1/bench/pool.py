@@ -44,9 +44,7 @@ def run_all(
     context = get_context("spawn")
     threads = max(1, (os.cpu_count() or 1) // jobs)
     waiting = list(runs)
-    running: dict[
-        int, tuple[Run, BaseProcess, Connection]
-    ] = {}  # by what the system signals at a process' end
+    running: dict[int, tuple[Run, SpawnProcess, Connection]] = {}  # by the handle that signals their end
     while True:
         while waiting and len(running) < jobs and not should_stop():
             run = waiting.pop(0)
