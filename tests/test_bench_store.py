@@ -148,7 +148,7 @@ def test_ids_follow_the_fields():
 
 def test_an_error_that_is_no_number_is_no_result(tmp_path):
     store = Store(tmp_path)
-    with pytest.raises(T1Error, match="an error of nan over 0 cells is no result"):
+    with pytest.raises(T1Error, match="mse = nan over 0 cells is no result"):
         store.append([row(mse=float("nan"), cells=0)])
     assert store.rows() == []
 

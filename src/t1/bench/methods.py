@@ -131,14 +131,15 @@ def score_series(
     rows = covered(test.starts, test.window, len(test.rows))
     values, observed = test.rows[rows], test.seen[rows]
     own = None if dataset.test_hidden is None else dataset.test_hidden[rows]
-    hidden = hide_at_test(scenario, observed, own, default_rng([seed, scenario.number]))
-    shown = np.where(observed & ~hidden, values, np.nan).astype(np.float64)
+    rng = default_rng([seed, scenario.number])
+    _, visible, target = hide_at_test(scenario, values, observed, own, rng)
+    shown = np.where(visible, values, np.nan).astype(np.float64)
     try:
         filled = fill(shown, seed)
     except Stopped:
         return None
     errors = ErrorSum(test.n_vars)
-    errors.add(values, _known(filled), hidden)
+    errors.add(values, _known(filled), target)
     return errors
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 
 from t1.bench.run import Limits, Outcome, execute
 from t1.bench.store import Store

@@ -1,21 +1,19 @@
 """Carry out one run: load, split, scale, train, evaluate in every scenario, append one row each."""
 
 import datetime
-import platform
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
-from importlib.metadata import version
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
 import torch
+from torch import Tensor
 
 from t1 import checkpoint
 from t1.bench.evaluate import evaluate, network_fill
+from t1.bench.machine import commit, forget_peak_memory, peak_memory_mb, versions
 from t1.bench.methods import SeriesSearch, method_fill, score_series
 from t1.bench.scenarios import Scenario, scenarios, training_hide
 from t1.bench.standard import METHODS, SERIES
@@ -24,15 +22,16 @@ from t1.bench.study import MAX_EPOCHS, PATIENCE, Run
 from t1.data.catalog import Dataset, load, spec
 from t1.device import own_randomness, resolve_device
 from t1.metrics import ErrorSum
-from t1.models.base import Model
+from t1.models.base import Batch, Model
 from t1.models.catalog import build
 from t1.progress import OnProgress
 from t1.run_state import FitResult, identity
 from t1.schedule import TrainConfig
 from t1.train import fit
 
-Outcome = Literal["done", "was done", "stopped", "busy elsewhere"]
+Outcome = Literal["done", "was done", "stopped", "busy elsewhere", "no weights to score"]
 Score = Callable[[Scenario], ErrorSum | None]  # None: the user wants to stop
+Stop = Callable[[], bool]
 TRAINING = 1  # raised when the same run would train other weights than before: then it is trained again
 
 
@@ -58,6 +57,11 @@ class Limits:
             max_seconds=self.seconds,
         )
 
+    @property
+    def folder(self) -> str:
+        """Where the training is kept, inside the run's folder."""
+        return f"afresh-{self.seconds:g}s" if self.afresh else "training"
+
     def reached(self, row: Row) -> bool:
         """Whether a row is of a training at least as long as this one, and scored as thoroughly."""
         return row.score_every <= self.score_every and (self.afresh or self._far_enough(row))
@@ -77,20 +81,20 @@ def left(run: Run, store: Store, limits: Limits, data: str) -> list[Scenario]:
     rows = [row for row in store.rows() if row.id == run.id]
     if limits.afresh and run.model not in METHODS:
         rows = [row for row in rows if row.budget_seconds == limits.seconds]
-    found = {row.scenario: row for row in latest(rows)}
+    return _without_row(run, [row for row in latest(rows) if limits.reached(row)], data)
 
-    def is_done(scenario: Scenario) -> bool:
-        row = found.get(scenario.name)
-        return row is not None and row.made_with(data, TRAINING, scenario.version) and limits.reached(row)
 
-    return [scenario for scenario in scenarios(spec(run.dataset)) if not is_done(scenario)]
+def _without_row(run: Run, rows: Sequence[Row], data: str) -> list[Scenario]:
+    def is_scored(scenario: Scenario) -> bool:
+        here = [row for row in rows if row.scenario == scenario.name]
+        return any(row.made_with(data, TRAINING, scenario.version) for row in here)
+
+    return [scenario for scenario in scenarios(spec(run.dataset)) if not is_scored(scenario)]
 
 
 def is_done(run: Run, store: Store, limits: Limits) -> bool:
     """Whether nothing is left of the run; a run without rows is known to be open without its data."""
-    if not any(row.id == run.id for row in store.rows()):
-        return False
-    return not left(run, store, limits, load(run.dataset, split=run.split).checksum)
+    return any(row.id == run.id for row in store.rows()) and not left(run, store, limits, _load(run).checksum)
 
 
 def execute(
@@ -100,49 +104,107 @@ def execute(
     *,
     device: str = "cpu",
     on_progress: OnProgress | None = None,
-    should_stop: Callable[[], bool] | None = None,
+    should_stop: Stop | None = None,
 ) -> Outcome:
     """Do what is left of a run, and append its rows together when all are there."""
     stop = should_stop or (lambda: False)
     with store.claim(run) as ours:
         if not ours:
             return "busy elsewhere"
-        dataset = load(run.dataset, split=run.split)
+        dataset = _load(run)
         todo = left(run, store, limits, dataset.checksum)
         if not todo:
             return "was done"
-        _forget_peak_memory()
+        forget_peak_memory()
         if run.model in METHODS:
             facts, score = _apply(run, dataset, limits, stop)
         else:
             place = resolve_device(device)
             model = _fresh_model(run, dataset, place)
-            folder = store.checkpoint(run) / (f"afresh-{limits.seconds:g}s" if limits.afresh else "training")
-            _set_aside_if_changed(folder, model, dataset, limits.config(run))
+            folder = store.checkpoint(run) / limits.folder
+            if checkpoint.exists(folder) and not _is_same_training(folder, run, model, dataset):
+                _set_aside(folder)
             result = _train(run, model, dataset, folder, limits, place, on_progress, stop)
             if result.reason == "stopped":
                 return "stopped"
             facts = _training_facts(model, result, limits)
-            fill = network_fill(model, place, run.seed)
-            score = partial(
-                evaluate, fill, dataset, seed=run.seed, every=limits.score_every, should_stop=stop
-            )
-        rows = _rows(run, dataset, todo, facts, score)
-        if rows is None:
-            return "stopped"
-        store.append(rows)
-        return "done"
+            score = _score_network(run, model, dataset, place, limits.score_every, stop)
+        return _append(run, store, dataset, todo, facts, score)
 
 
-def _set_aside_if_changed(folder: Path, model: Model, dataset: Dataset, config: TrainConfig) -> None:
-    """Weights of other data or of another training protocol are kept under another name, not taken up."""
-    if not checkpoint.exists(folder):
-        return
+def score_kept(
+    run: Run,
+    store: Store,
+    *,
+    every: int = 1,
+    device: str = "cpu",
+    on_progress: OnProgress | None = None,
+    should_stop: Stop | None = None,
+) -> Outcome:
+    """Score the kept weights of trainings that have ended, in scenarios that lack a row; train nothing."""
+    limits = Limits(score_every=every)
+    if run.model in METHODS:
+        return execute(run, store, limits, should_stop=should_stop)
+    stop = should_stop or (lambda: False)
+    outcome: Outcome = "no weights to score"
+    with store.claim(run) as ours:
+        if not ours:
+            return "busy elsewhere"
+        dataset, place = _load(run), resolve_device(device)
+        model = _fresh_model(run, dataset, place)
+        for folder, rows in _ended_trainings(run, store, model, dataset):
+            scored = [row for row in rows if row.score_every <= every]
+            todo = _without_row(run, scored, dataset.checksum)
+            if not todo:
+                outcome = "was done" if outcome != "done" else outcome
+                continue
+            best = checkpoint.load(folder)[0].items()
+            model.load_state_dict({k.removeprefix("best."): v for k, v in best if k.startswith("best.")})
+            model.to(place).train()  # drops what the model derived from other weights
+            known = rows[0]
+            facts = {name: getattr(known, name) for name in TRAINING_FACTS} | {"score_every": every}
+            score = _score_network(run, model, dataset, place, every, stop)
+            outcome = _append(run, store, dataset, todo, facts, score)
+            if outcome == "stopped":
+                break
+    return outcome
+
+
+def _ended_trainings(
+    run: Run, store: Store, model: Model, dataset: Dataset
+) -> Iterator[tuple[Path, list[Row]]]:
+    """Kept trainings on this very data that have rows; one without any is still to be finished."""
+    rows = [row for row in store.rows() if row.id == run.id]
+    for folder in sorted(store.checkpoint(run).glob("*")):
+        if not checkpoint.exists(folder) or not _is_same_training(folder, run, model, dataset):
+            continue
+        state = checkpoint.load(folder)[1]["state"]
+        budget = folder.name.removeprefix("afresh-").removesuffix("s")
+        here = [
+            row
+            for row in rows
+            if row.steps == state["step"]
+            and (folder.name == "training" or f"{row.budget_seconds:g}" == budget)
+        ]
+        if here:
+            yield folder, here
+
+
+def _load(run: Run) -> Dataset:
+    return load(run.dataset, split=run.split, scale=run.scale)
+
+
+def _is_same_training(folder: Path, run: Run, model: Model, dataset: Dataset) -> bool:
+    """Whether the weights are of this data and this training protocol."""
+    if "-before-" in folder.name:
+        return False
     version_file = folder.with_name(f"{folder.name}.version")
     trained = int(version_file.read_text()) if version_file.exists() else 1
-    now = identity(model, dataset.train, dataset.valid, config)
-    if trained == TRAINING and checkpoint.load(folder)[1].get("run", {}).get("data") == now["data"]:
-        return
+    now = identity(model, dataset.train, dataset.valid, Limits().config(run))
+    return trained == TRAINING and checkpoint.load(folder)[1].get("run", {}).get("data") == now["data"]
+
+
+def _set_aside(folder: Path) -> None:
     number = 1 + len(list(folder.parent.glob(f"{folder.name}-before-*")))
     folder.rename(folder.with_name(f"{folder.name}-before-{number}"))
 
@@ -150,7 +212,17 @@ def _set_aside_if_changed(folder: Path, model: Model, dataset: Dataset, config: 
 def _fresh_model(run: Run, dataset: Dataset, device: torch.device) -> Model:
     with own_randomness(device) as seed_torch:
         seed_torch(run.seed)
-        return build(run.model, n_vars=dataset.train.n_vars, window=dataset.train.window, **run.settings)
+        model = build(run.model, n_vars=dataset.train.n_vars, window=dataset.train.window, **run.settings)
+    if run.loss == "absolute":
+        model.__dict__["loss"] = partial(absolute_loss, model)
+    return model
+
+
+def absolute_loss(model: Model, batch: Batch) -> Tensor:
+    """Mean absolute error over hidden and observed cells."""
+    known = batch.observed | batch.target
+    errors: Tensor = (model(batch.values, batch.observed) - batch.values)[known]
+    return errors.abs().mean()
 
 
 def _train(
@@ -161,7 +233,7 @@ def _train(
     limits: Limits,
     device: torch.device,
     on_progress: OnProgress | None,
-    should_stop: Callable[[], bool],
+    should_stop: Stop,
 ) -> FitResult:
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.with_name(f"{folder.name}.version").write_text(str(TRAINING))
@@ -170,13 +242,32 @@ def _train(
         dataset.train,
         dataset.valid,
         limits.config(run),
-        hide=training_hide(run.mask, dataset.train.seen),
+        hide=training_hide(run.mask, dataset),
         device=device,
         folder=folder,
         resume=True,
         on_progress=on_progress,
         should_stop=should_stop,
     )
+
+
+def _score_network(
+    run: Run, model: Model, dataset: Dataset, device: torch.device, every: int, should_stop: Stop
+) -> Score:
+    fill = network_fill(model, device, run.seed)
+    return partial(evaluate, fill, dataset, seed=run.seed, every=every, should_stop=should_stop)
+
+
+TRAINING_FACTS: tuple[str, ...] = (
+    "epochs",
+    "best_epoch",
+    "steps",
+    "best_valid",
+    "stopped",
+    "budget_seconds",
+    "schedule",
+)
+TRAINING_FACTS += ("train_seconds", "parameters", "threads")
 
 
 def _training_facts(model: Model, result: FitResult, limits: Limits) -> dict[str, Any]:
@@ -190,13 +281,12 @@ def _training_facts(model: Model, result: FitResult, limits: Limits) -> dict[str
         "schedule": result.schedule,
         "train_seconds": round(result.seconds, 1),
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "threads": torch.get_num_threads(),
         "score_every": limits.score_every,
     }
 
 
-def _apply(
-    run: Run, dataset: Dataset, limits: Limits, should_stop: Callable[[], bool]
-) -> tuple[dict[str, Any], Score]:
+def _apply(run: Run, dataset: Dataset, limits: Limits, should_stop: Stop) -> tuple[dict[str, Any], Score]:
     """A method without training: what a row says of it, and how it is scored."""
     began = perf_counter()
     if run.model in SERIES:
@@ -215,20 +305,22 @@ def _apply(
         "budget_seconds": None,
         "schedule": "none",
         "train_seconds": round(perf_counter() - began, 1),
+        "threads": torch.get_num_threads(),
         "score_every": every,
     }
     return facts, score
 
 
-def _rows(
-    run: Run, dataset: Dataset, todo: Sequence[Scenario], facts: dict[str, Any], score: Score
-) -> list[Row] | None:
+def _append(
+    run: Run, store: Store, dataset: Dataset, todo: Sequence[Scenario], facts: dict[str, Any], score: Score
+) -> Outcome:
+    """Score the scenarios and write their rows together."""
     rows = []
     for scenario in todo:
         began = perf_counter()
         errors = score(scenario)
         if errors is None:
-            return None
+            return "stopped"
         seconds, here = round(perf_counter() - began, 1), facts
         if isinstance(search := getattr(score, "args", (None,))[0], SeriesSearch):
             # The search for a fill is the method's training, once for every scenario.
@@ -241,60 +333,18 @@ def _rows(
                 **asdict(run),
                 **here,
                 scenario=scenario.name,
-                mse=errors.mse,
-                mae=errors.mae,
+                metrics={"mse": errors.mse, "mae": errors.mae},
                 cells=errors.count,
                 eval_seconds=seconds,
                 peak_memory_mb=0.0,
-                threads=torch.get_num_threads(),
-                versions={
-                    "t1": version("t1-impute"),
-                    "torch": torch.__version__,
-                    "numpy": version("numpy"),
-                    "python": platform.python_version(),
-                },
+                versions=versions(),
                 finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
                 data=dataset.checksum,
                 training=TRAINING,
                 scoring=scenario.version,
-                commit=_commit(),
+                commit=commit(),
             )
         )
-    peak = round(_peak_memory_mb())
-    return [replace(row, peak_memory_mb=peak) for row in rows]
-
-
-@cache
-def _commit() -> str:
-    """The commit of this package if it runs from a git clone, and a plus sign if files differ from it."""
-    here = Path(__file__).parent
-
-    def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=here, capture_output=True, text=True).stdout.strip()
-
-    try:
-        commit = git("rev-parse", "--short=12", "HEAD")
-        return commit + "+" * bool(git("status", "--porcelain", "--", "..")) if commit else ""
-    except OSError:  # no git here
-        return ""
-
-
-def _forget_peak_memory() -> None:
-    """Linux can start the count anew, so that one run's peak is not another's."""
-    reset = Path("/proc/self/clear_refs")
-    if reset.exists():
-        reset.write_text("5")
-
-
-def _peak_memory_mb() -> float:
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    try:
-        import resource
-    except ImportError:  # Windows: not known there
-        return 0.0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)  # macOS counts bytes, Linux kilobytes
+    peak = round(peak_memory_mb())
+    store.append([replace(row, peak_memory_mb=peak) for row in rows])
+    return "done"

@@ -36,8 +36,7 @@ class Row:
     seed: int
     split: str
     scenario: str  # "point 0.1", "block", "natural 0.1", "natural"
-    mse: float
-    mae: float
+    metrics: dict[str, float]  # "mse", "mae", and whatever else a study measures
     cells: int  # scored
     epochs: int  # run, the last one perhaps in part
     best_epoch: int
@@ -50,15 +49,26 @@ class Row:
     eval_seconds: float
     parameters: int
     peak_memory_mb: float
-    threads: int
+    threads: int  # of the training
     versions: dict[str, str]
     finished: str  # UTC
     score_every: int = 1  # of the test windows; more than 1: not all were scored
+    scale: str = "train"  # the rows that units come from, or "series" for all
+    loss: str = ""  # if not the model's own
     # What the figures depend on besides the settings; rows from before these were recorded have none of them.
     data: str = ""  # the dataset's checksum
     training: int = 0  # version of the training protocol
     scoring: int = 0  # version of the scenario
     commit: str = ""  # of this package
+
+    @property
+    def mse(self) -> float:
+        return self.metrics["mse"]
+
+    @property
+    def kind(self) -> str:
+        """Of its scenario: "point", "block", ..."""
+        return self.scenario.partition(" ")[0]
 
     @property
     def full(self) -> bool:
@@ -186,11 +196,12 @@ def _rank(row: Row) -> tuple[int, bool, int]:
 
 def _line(row: Row) -> str:
     """The row as it is kept; what is at its default is left out."""
-    if not (isfinite(row.mse) and isfinite(row.mae)):
-        raise T1Error(
-            f"{row.model} on {row.dataset}, {row.scenario}: an error of {row.mse} over {row.cells} cells "
-            "is no result.\nScore more windows, or train longer."
-        )
+    for name, value in row.metrics.items():
+        if not isfinite(value):
+            raise T1Error(
+                f"{row.model} on {row.dataset}, {row.scenario}: {name} = {value} over {row.cells} cells "
+                "is no result.\nScore more windows, or train longer."
+            )
     kept = {f.name: getattr(row, f.name) for f in fields(Row) if getattr(row, f.name) != f.default}
     return json.dumps(kept, allow_nan=False) + "\n"
 
@@ -206,7 +217,7 @@ def _parse(path: Path, content: bytes) -> tuple[list[Row], int]:
     whole = 0
     for number, line in enumerate(lines, start=1):
         try:
-            found = json.loads(line)
+            found = _renamed(json.loads(line))
             complete = line.endswith(b"\n")
         except ValueError:
             complete = False
@@ -220,3 +231,12 @@ def _parse(path: Path, content: bytes) -> tuple[list[Row], int]:
         rows.append(Row(**found))
         whole += len(line)
     return rows, whole
+
+
+def _renamed(found: dict[str, Any]) -> dict[str, Any]:
+    """A row from before rows could carry other metrics, in today's names: nothing is measured anew."""
+    if "mse" in found and "mae" in found:
+        found["metrics"] = {"mse": found.pop("mse"), "mae": found.pop("mae")}
+        if found.get("scenario") == "block":
+            found["scenario"] = "block-heavy"  # the masks that this name stood for then
+    return found
