@@ -1,5 +1,6 @@
 """Runs: the same masks for every model, resumed after kill -9 to the same figures, skipped when done."""
 
+import csv
 import json
 import os
 import re
@@ -19,7 +20,7 @@ from t1.bench import evaluate as evaluating
 from t1.bench import run as running
 from t1.bench.cost import costs
 from t1.bench.estimate import estimate
-from t1.bench.run import Limits, execute, is_done, score_kept
+from t1.bench.run import Limits, execute, is_done
 from t1.bench.scenarios import (
     CHUNK,
     KINDS,
@@ -416,8 +417,8 @@ def test_the_training_of_other_units_is_not_touched(waves, tmp_path):
     path.write_text(path.read_text() + 'scale = "series"\n')
     other = small_run(waves)
     assert other.scale == "series" and other.id != run.id
-    assert score_kept(other, store) == "no weights to score"
-    assert score_kept(run, store) == "was done"
+    assert execute(other, store, Limits(train=False)) == "no weights to score"
+    assert execute(run, store, Limits(train=False)) == "was done"
 
 
 def test_rows_from_before_the_data_was_recorded_still_count(waves, tmp_path):
@@ -692,3 +693,60 @@ def test_the_table_and_the_status_come_from_the_rows(waves, tmp_path, capsys):
     assert small_run(waves).id in capsys.readouterr().out
     assert main(["bench", "table", "point", "--store", str(store.folder)]) == 0
     assert "ETTh1" in capsys.readouterr().out
+
+
+# ------------------------------------------------------------ studies that compare settings of one model
+
+COMPARING = {
+    "ablation": None,
+    "sensitivity": ["128 channels", "64 channels", "kernel 31", "FFN ratio 2"],
+    "training-ratio": None,
+    "heads": ["8 heads", "16 heads, model width fixed", "16 heads, head width fixed"],  # others are wide
+}
+
+
+@pytest.mark.parametrize("name", COMPARING)
+def test_a_study_of_settings_from_the_estimate_to_the_table(name, waves, tmp_path, monkeypatch, capsys):
+    study = STUDIES[name]
+    labels = COMPARING[name] or list(study.changes)
+    few = replace(study, changes={label: study.changes[label] for label in labels})
+    monkeypatch.setitem(STUDIES._items, name, few)
+    store = ["--store", str(tmp_path / "store")]
+    command = [
+        "bench",
+        "run",
+        name,
+        "--data",
+        waves,
+        "--budget",
+        "0.2s",
+        "--score-every",
+        "20",
+        "--device",
+        "cpu",
+    ]
+    assert main([*command, *store, "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("of training") == len(labels) and "in all at most" in out
+    assert main([*command, *store]) == 0
+    assert capsys.readouterr().out.count(": done") == len(labels)
+    assert main([*command, *store]) == 0
+    assert capsys.readouterr().out.count(": was done") == len(labels)
+    assert main(["bench", "table", name, "--data", waves, *store, "--format", "csv"]) == 0
+    head, *lines = csv.reader(capsys.readouterr().out.splitlines())
+    assert [line[1] for line in lines] == labels
+    assert all(float(line[head.index("average MSE")]) > 0 for line in lines)
+    ids = {row.id for row in Store(tmp_path / "store").rows()}
+    assert len(ids) == len(labels), "every label is a training of its own"
+
+
+def test_a_study_of_settings_compares_equal_budgets(waves, tmp_path, capsys):
+    store = tmp_path / "store"
+    plain = ["bench", "run", "point", "--data", waves, "--budget", "0.5s", "--store", str(store)]
+    few = ["--score-every", "20", "--device", "cpu"]
+    assert main([*plain, *few]) == 0
+    study = ["bench", "run", "training-ratio", "--data", waves, "--budget", "0.2s", "--store", str(store)]
+    assert main([*study, *few]) == 0
+    variants = line_up(Store(store).rows(), STUDIES["training-ratio"])
+    assert {row.budget_seconds for rows in variants.values() for row in rows} == {0.2}
+    assert all(variants.values())

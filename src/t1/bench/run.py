@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from t1 import checkpoint
-from t1.bench.evaluate import evaluate, network_fill
+from t1.bench.evaluate import Fill, evaluate, network_fill
 from t1.bench.machine import commit, forget_peak_memory, peak_memory_mb, versions
 from t1.bench.methods import SeriesSearch, method_fill, score_series
 from t1.bench.scenarios import Scenario, scenarios, training_hide
@@ -30,8 +30,7 @@ from t1.schedule import TrainConfig
 from t1.train import fit
 
 Outcome = Literal["done", "was done", "stopped", "busy elsewhere", "no weights to score"]
-Score = Callable[[Scenario], ErrorSum | None]  # None: the user wants to stop
-Stop = Callable[[], bool]
+Facts = dict[str, Any]  # what a row says of a training
 TRAINING = 1  # raised when the same run would train other weights than before: then it is trained again
 
 
@@ -44,6 +43,7 @@ class Limits:
     seconds: float | None = None
     score_every: int = 1  # of the test windows, for systems that take minutes to fill one
     afresh: bool = False  # with this very budget, though a longer training may be there
+    train: bool = True  # False: only score the weights of trainings that have ended
 
     def config(self, run: Run) -> TrainConfig:
         """The run's training; under a budget the rate decays to 0 where the budget ends."""
@@ -56,11 +56,6 @@ class Limits:
             patience=self.patience,
             max_seconds=self.seconds,
         )
-
-    @property
-    def folder(self) -> str:
-        """Where the training is kept, inside the run's folder."""
-        return f"afresh-{self.seconds:g}s" if self.afresh else "training"
 
     def reached(self, row: Row) -> bool:
         """Whether a row is of a training at least as long as this one, and scored as thoroughly."""
@@ -85,16 +80,17 @@ def left(run: Run, store: Store, limits: Limits, data: str) -> list[Scenario]:
 
 
 def _without_row(run: Run, rows: Sequence[Row], data: str) -> list[Scenario]:
-    def is_scored(scenario: Scenario) -> bool:
+    def has_row(scenario: Scenario) -> bool:
         here = [row for row in rows if row.scenario == scenario.name]
         return any(row.made_with(data, TRAINING, scenario.version) for row in here)
 
-    return [scenario for scenario in scenarios(spec(run.dataset)) if not is_scored(scenario)]
+    return [scenario for scenario in scenarios(spec(run.dataset)) if not has_row(scenario)]
 
 
 def is_done(run: Run, store: Store, limits: Limits) -> bool:
     """Whether nothing is left of the run; a run without rows is known to be open without its data."""
-    return any(row.id == run.id for row in store.rows()) and not left(run, store, limits, _load(run).checksum)
+    begun = any(row.id == run.id for row in store.rows())
+    return begun and not left(run, store, limits, _load(run).checksum)
 
 
 def execute(
@@ -104,118 +100,180 @@ def execute(
     *,
     device: str = "cpu",
     on_progress: OnProgress | None = None,
-    should_stop: Stop | None = None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> Outcome:
     """Do what is left of a run, and append its rows together when all are there."""
-    stop = should_stop or (lambda: False)
     with store.claim(run) as ours:
         if not ours:
             return "busy elsewhere"
-        dataset = _load(run)
-        todo = left(run, store, limits, dataset.checksum)
-        if not todo:
-            return "was done"
-        forget_peak_memory()
+        work = _Work(run, store, limits, should_stop or (lambda: False))
         if run.model in METHODS:
-            facts, score = _apply(run, dataset, limits, stop)
-        else:
-            place = resolve_device(device)
-            model = _fresh_model(run, dataset, place)
-            folder = store.checkpoint(run) / limits.folder
-            if checkpoint.exists(folder) and not _is_same_training(folder, run, model, dataset):
-                _set_aside(folder)
-            result = _train(run, model, dataset, folder, limits, place, on_progress, stop)
-            if result.reason == "stopped":
-                return "stopped"
-            facts = _training_facts(model, result, limits)
-            score = _score_network(run, model, dataset, place, limits.score_every, stop)
-        return _append(run, store, dataset, todo, facts, score)
-
-
-def score_kept(
-    run: Run,
-    store: Store,
-    *,
-    every: int = 1,
-    device: str = "cpu",
-    on_progress: OnProgress | None = None,
-    should_stop: Stop | None = None,
-) -> Outcome:
-    """Score the kept weights of trainings that have ended, in scenarios that lack a row; train nothing."""
-    limits = Limits(score_every=every)
-    if run.model in METHODS:
-        return execute(run, store, limits, should_stop=should_stop)
-    stop = should_stop or (lambda: False)
-    outcome: Outcome = "no weights to score"
-    with store.claim(run) as ours:
-        if not ours:
-            return "busy elsewhere"
-        dataset, place = _load(run), resolve_device(device)
-        model = _fresh_model(run, dataset, place)
-        for folder, rows in _ended_trainings(run, store, model, dataset):
-            scored = [row for row in rows if row.score_every <= every]
-            todo = _without_row(run, scored, dataset.checksum)
-            if not todo:
-                outcome = "was done" if outcome != "done" else outcome
-                continue
-            best = checkpoint.load(folder)[0].items()
-            model.load_state_dict({k.removeprefix("best."): v for k, v in best if k.startswith("best.")})
-            model.to(place).train()  # drops what the model derived from other weights
-            known = rows[0]
-            facts = {name: getattr(known, name) for name in TRAINING_FACTS} | {"score_every": every}
-            score = _score_network(run, model, dataset, place, every, stop)
-            outcome = _append(run, store, dataset, todo, facts, score)
-            if outcome == "stopped":
-                break
-    return outcome
-
-
-def _ended_trainings(
-    run: Run, store: Store, model: Model, dataset: Dataset
-) -> Iterator[tuple[Path, list[Row]]]:
-    """Kept trainings on this very data that have rows; one without any is still to be finished."""
-    rows = [row for row in store.rows() if row.id == run.id]
-    for folder in sorted(store.checkpoint(run).glob("*")):
-        if not checkpoint.exists(folder) or not _is_same_training(folder, run, model, dataset):
-            continue
-        state = checkpoint.load(folder)[1]["state"]
-        budget = folder.name.removeprefix("afresh-").removesuffix("s")
-        here = [
-            row
-            for row in rows
-            if row.steps == state["step"]
-            and (folder.name == "training" or f"{row.budget_seconds:g}" == budget)
-        ]
-        if here:
-            yield folder, here
+            return work.method()
+        network = _Network(work, resolve_device(device))
+        return network.train(on_progress) if limits.train else network.score_kept()
 
 
 def _load(run: Run) -> Dataset:
     return load(run.dataset, split=run.split, scale=run.scale)
 
 
-def _is_same_training(folder: Path, run: Run, model: Model, dataset: Dataset) -> bool:
-    """Whether the weights are of this data and this training protocol."""
-    if "-before-" in folder.name:
-        return False
-    version_file = folder.with_name(f"{folder.name}.version")
-    trained = int(version_file.read_text()) if version_file.exists() else 1
-    now = identity(model, dataset.train, dataset.valid, Limits().config(run))
-    return trained == TRAINING and checkpoint.load(folder)[1].get("run", {}).get("data") == now["data"]
+class _Work:
+    """A run that is ours to carry out."""
+
+    def __init__(self, run: Run, store: Store, limits: Limits, stop: Callable[[], bool]) -> None:
+        self.run, self.store, self.limits, self.stop = run, store, limits, stop
+        self.dataset = _load(run)
+        self.todo = left(run, store, limits, self.dataset.checksum)
+        forget_peak_memory()
+
+    def method(self) -> Outcome:
+        """Score a method that has nothing to train."""
+        if not self.todo:
+            return "was done"
+        run, dataset, threads = self.run, self.dataset, {"threads": torch.get_num_threads()}
+        if run.model in SERIES:
+            search = SeriesSearch(run.model, run.dataset, self.limits.seconds, self.stop)
+            return self.append(
+                self.todo, threads, partial(score_series, search, dataset, seed=run.seed), search
+            )
+        began = perf_counter()
+        fill = method_fill(run.model, dataset, run.seed)
+        facts = {**threads, "train_seconds": round(perf_counter() - began, 1)}
+        return self.append_filled(self.todo, facts, fill)
+
+    def append_filled(self, todo: Sequence[Scenario], facts: Facts, fill: Fill) -> Outcome:
+        """Score what fills windows."""
+        run, every = self.run, self.limits.score_every
+        score = partial(evaluate, fill, self.dataset, seed=run.seed, every=every, should_stop=self.stop)
+        return self.append(todo, {**facts, "score_every": every}, score)
+
+    def append(
+        self,
+        todo: Sequence[Scenario],
+        facts: Facts,
+        score: Callable[[Scenario], ErrorSum | None],
+        search: SeriesSearch | None = None,
+    ) -> Outcome:
+        """Score the scenarios and write their rows together."""
+        rows = []
+        for scenario in todo:
+            began = perf_counter()
+            errors = score(scenario)
+            if errors is None:
+                return "stopped"
+            seconds, here = round(perf_counter() - began, 1), facts
+            if search:  # the search for a fill is the method's training, once for every scenario
+                here, seconds = {**facts, "train_seconds": seconds}, 0.0
+                if search.cut_short:
+                    here |= {"stopped": "seconds", "budget_seconds": search.seconds}
+            row = Row(
+                id=self.run.id,
+                **asdict(self.run),
+                **here,
+                scenario=scenario.name,
+                metrics={"mse": errors.mse, "mae": errors.mae},
+                cells=errors.count,
+                eval_seconds=seconds,
+                peak_memory_mb=0.0,
+                versions=versions(),
+                finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                data=self.dataset.checksum,
+                training=TRAINING,
+                scoring=scenario.version,
+                commit=commit(),
+            )
+            rows.append(row)
+        peak = round(peak_memory_mb())
+        self.store.append([replace(row, peak_memory_mb=peak) for row in rows])
+        return "done"
 
 
-def _set_aside(folder: Path) -> None:
-    number = 1 + len(list(folder.parent.glob(f"{folder.name}-before-*")))
-    folder.rename(folder.with_name(f"{folder.name}-before-{number}"))
+class _Network:
+    """The model of a run, to be trained, or with the weights of a kept training."""
+
+    def __init__(self, work: _Work, device: torch.device) -> None:
+        run, self.work, self.device = work.run, work, device
+        train = work.dataset.train
+        with own_randomness(device) as seed_torch:
+            seed_torch(run.seed)
+            self.model = build(run.model, n_vars=train.n_vars, window=train.window, **run.settings)
+        if run.loss == "absolute":
+            self.model.__dict__["loss"] = partial(absolute_loss, self.model)
+
+    def train(self, on_progress: OnProgress | None) -> Outcome:
+        """Train as long as asked, from where a training before was, and score what is left."""
+        work, limits, dataset = self.work, self.work.limits, self.work.dataset
+        if not work.todo:
+            return "was done"
+        kept = work.store.checkpoint(work.run)
+        folder = kept / (f"afresh-{limits.seconds:g}s" if limits.afresh else "training")
+        if checkpoint.exists(folder) and not self.is_of_this_training(folder):  # then start anew
+            number = 1 + len(list(kept.glob(f"{folder.name}-before-*")))
+            folder.rename(folder.with_name(f"{folder.name}-before-{number}"))
+        _version_file(folder).write_text(str(TRAINING))
+        result = fit(
+            self.model,
+            dataset.train,
+            dataset.valid,
+            limits.config(work.run),
+            hide=training_hide(work.run.mask, dataset),
+            device=self.device,
+            folder=folder,
+            resume=True,
+            on_progress=on_progress,
+            should_stop=work.stop,
+        )
+        if result.reason == "stopped":
+            return "stopped"
+        return self.score(work.todo, _facts(self.model, result, limits.seconds))
+
+    def score_kept(self) -> Outcome:
+        """Score the weights of trainings that have ended, in the scenarios that lack a row."""
+        outcome: Outcome = "no weights to score"
+        for folder, rows in self.ended_trainings():
+            scored = [row for row in rows if row.score_every <= self.work.limits.score_every]
+            todo = _without_row(self.work.run, scored, self.work.dataset.checksum)
+            if not todo:
+                outcome = "done" if outcome == "done" else "was done"
+                continue
+            best = checkpoint.load(folder)[0].items()
+            self.model.load_state_dict({k[5:]: v for k, v in best if k.startswith("best.")})
+            self.model.to(self.device).train()  # drops what the model derived from other weights
+            known = {name: getattr(rows[0], name) for name in FACTS}
+            outcome = self.score(todo, known)
+            if outcome == "stopped":
+                break
+        return outcome
+
+    def score(self, todo: Sequence[Scenario], facts: Facts) -> Outcome:
+        fill = network_fill(self.model, self.device, self.work.run.seed)
+        return self.work.append_filled(todo, facts, fill)
+
+    def ended_trainings(self) -> Iterator[tuple[Path, list[Row]]]:
+        """Kept trainings on this very data that have rows; one without any is still to be finished."""
+        run, store = self.work.run, self.work.store
+        rows = [row for row in store.rows() if row.id == run.id]
+        for folder in sorted(store.checkpoint(run).glob("*")):
+            if checkpoint.exists(folder) and self.is_of_this_training(folder):
+                steps = checkpoint.load(folder)[1]["state"]["step"]
+                here = [row for row in rows if row.steps == steps]
+                if folder.name != "training":
+                    here = [row for row in here if folder.name == f"afresh-{row.budget_seconds:g}s"]
+                if here:
+                    yield folder, here
+
+    def is_of_this_training(self, folder: Path) -> bool:
+        """Whether the weights are of this data and this training protocol."""
+        if "-before-" in folder.name:
+            return False
+        dataset, file = self.work.dataset, _version_file(folder)
+        trained = int(file.read_text()) if file.exists() else 1
+        now = identity(self.model, dataset.train, dataset.valid, self.work.limits.config(self.work.run))
+        return trained == TRAINING and checkpoint.load(folder)[1].get("run", {}).get("data") == now["data"]
 
 
-def _fresh_model(run: Run, dataset: Dataset, device: torch.device) -> Model:
-    with own_randomness(device) as seed_torch:
-        seed_torch(run.seed)
-        model = build(run.model, n_vars=dataset.train.n_vars, window=dataset.train.window, **run.settings)
-    if run.loss == "absolute":
-        model.__dict__["loss"] = partial(absolute_loss, model)
-    return model
+def _version_file(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.version")
 
 
 def absolute_loss(model: Model, batch: Batch) -> Tensor:
@@ -225,126 +283,22 @@ def absolute_loss(model: Model, batch: Batch) -> Tensor:
     return errors.abs().mean()
 
 
-def _train(
-    run: Run,
-    model: Model,
-    dataset: Dataset,
-    folder: Path,
-    limits: Limits,
-    device: torch.device,
-    on_progress: OnProgress | None,
-    should_stop: Stop,
-) -> FitResult:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.with_name(f"{folder.name}.version").write_text(str(TRAINING))
-    return fit(
-        model,
-        dataset.train,
-        dataset.valid,
-        limits.config(run),
-        hide=training_hide(run.mask, dataset),
-        device=device,
-        folder=folder,
-        resume=True,
-        on_progress=on_progress,
-        should_stop=should_stop,
-    )
-
-
-def _score_network(
-    run: Run, model: Model, dataset: Dataset, device: torch.device, every: int, should_stop: Stop
-) -> Score:
-    fill = network_fill(model, device, run.seed)
-    return partial(evaluate, fill, dataset, seed=run.seed, every=every, should_stop=should_stop)
-
-
-TRAINING_FACTS: tuple[str, ...] = (
-    "epochs",
-    "best_epoch",
-    "steps",
-    "best_valid",
-    "stopped",
-    "budget_seconds",
-    "schedule",
-)
-TRAINING_FACTS += ("train_seconds", "parameters", "threads")
-
-
-def _training_facts(model: Model, result: FitResult, limits: Limits) -> dict[str, Any]:
+def _facts(model: Model, result: FitResult, budget: float | None) -> Facts:
     return {
         "epochs": result.epochs,
         "best_epoch": result.best_epoch,
         "steps": result.steps,
         "best_valid": result.best_loss,
         "stopped": result.reason,
-        "budget_seconds": limits.seconds,
+        "budget_seconds": budget,
         "schedule": result.schedule,
         "train_seconds": round(result.seconds, 1),
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "threads": torch.get_num_threads(),
-        "score_every": limits.score_every,
     }
 
 
-def _apply(run: Run, dataset: Dataset, limits: Limits, should_stop: Stop) -> tuple[dict[str, Any], Score]:
-    """A method without training: what a row says of it, and how it is scored."""
-    began = perf_counter()
-    if run.model in SERIES:
-        every = 1
-        search = SeriesSearch(run.model, run.dataset, limits.seconds, should_stop)
-        score: Score = partial(score_series, search, dataset, seed=run.seed)
-    else:
-        every = limits.score_every
-        fill = method_fill(run.model, dataset, run.seed)
-        score = partial(evaluate, fill, dataset, seed=run.seed, every=every, should_stop=should_stop)
-    nothing = {"epochs": 0, "best_epoch": 0, "steps": 0, "parameters": 0}
-    facts = {
-        **nothing,
-        "best_valid": None,
-        "stopped": "nothing to train",
-        "budget_seconds": None,
-        "schedule": "none",
-        "train_seconds": round(perf_counter() - began, 1),
-        "threads": torch.get_num_threads(),
-        "score_every": every,
-    }
-    return facts, score
-
-
-def _append(
-    run: Run, store: Store, dataset: Dataset, todo: Sequence[Scenario], facts: dict[str, Any], score: Score
-) -> Outcome:
-    """Score the scenarios and write their rows together."""
-    rows = []
-    for scenario in todo:
-        began = perf_counter()
-        errors = score(scenario)
-        if errors is None:
-            return "stopped"
-        seconds, here = round(perf_counter() - began, 1), facts
-        if isinstance(search := getattr(score, "args", (None,))[0], SeriesSearch):
-            # The search for a fill is the method's training, once for every scenario.
-            here, seconds = {**facts, "train_seconds": seconds}, 0.0
-            if search.cut_short:
-                here |= {"stopped": "seconds", "budget_seconds": search.seconds}
-        rows.append(
-            Row(
-                id=run.id,
-                **asdict(run),
-                **here,
-                scenario=scenario.name,
-                metrics={"mse": errors.mse, "mae": errors.mae},
-                cells=errors.count,
-                eval_seconds=seconds,
-                peak_memory_mb=0.0,
-                versions=versions(),
-                finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                data=dataset.checksum,
-                training=TRAINING,
-                scoring=scenario.version,
-                commit=commit(),
-            )
-        )
-    peak = round(peak_memory_mb())
-    store.append([replace(row, peak_memory_mb=peak) for row in rows])
-    return "done"
+FACTS = (
+    *("epochs", "best_epoch", "steps", "best_valid", "stopped", "budget_seconds", "schedule"),
+    *("train_seconds", "parameters", "threads"),
+)

@@ -38,20 +38,21 @@ class Row:
     scenario: str  # "point 0.1", "block", "natural 0.1", "natural"
     metrics: dict[str, float]  # "mse", "mae", and whatever else a study measures
     cells: int  # scored
-    epochs: int  # run, the last one perhaps in part
-    best_epoch: int
-    steps: int
-    best_valid: float | None
-    stopped: str  # by "patience", "epochs", or "seconds": a budget
-    budget_seconds: float | None
-    schedule: str
-    train_seconds: float
     eval_seconds: float
-    parameters: int
     peak_memory_mb: float
-    threads: int  # of the training
     versions: dict[str, str]
     finished: str  # UTC
+    # Of the training, if there was any:
+    epochs: int = 0  # run, the last one perhaps in part
+    best_epoch: int = 0
+    steps: int = 0
+    best_valid: float | None = None
+    stopped: str = "nothing to train"  # or by "patience", "epochs", or "seconds": a budget
+    budget_seconds: float | None = None
+    schedule: str = "none"
+    train_seconds: float = 0.0
+    parameters: int = 0
+    threads: int = 1
     score_every: int = 1  # of the test windows; more than 1: not all were scored
     scale: str = "train"  # the rows that units come from, or "series" for all
     loss: str = ""  # if not the model's own

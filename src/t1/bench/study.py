@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib import resources
 from typing import Any, Literal
 
 from t1.bench.scenarios import MEANING
@@ -16,10 +18,7 @@ from t1.registry import Registry
 SplitName = Literal["paper", "disjoint"]
 Size = Literal["paper", "small"]  # small: a declared, reduced configuration, for the systems that have one
 MAX_EPOCHS, PATIENCE = 300, 30  # the full protocol
-LATER = {
-    "scale": "train",
-    "loss": "",
-}  # fields that are part of an id only if they are not this: older ids stay
+LATER = {"scale": "train", "loss": ""}  # part of an id only if they are not this, so that older ids stay
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,7 +45,7 @@ class Run:
     def __str__(self) -> str:
         parts = [self.dataset, self.model, f"seed {self.seed}"]
         parts += [f"{key}={value}" for key, value in sorted(self.settings.items())]
-        parts += [f"{key}={value}" for key, value in self.mask.items() if key.startswith("rate")]
+        parts += [f"hides {value}" for key, value in self.mask.items() if key.startswith("rate")]
         return " · ".join(parts + ["disjoint split"] * (self.split == "disjoint"))
 
 
@@ -57,23 +56,17 @@ class Study:
     name: str
     title: str
     kinds: tuple[str, ...]  # of scenarios that its table shows
-    published: tuple[str, ...] = ()  # tables in bench/paper; the first one counts where two have a figure
+    published: tuple[str, ...] = ()  # tables in bench/paper
     metrics: tuple[str, ...] = ("mse", "mae")
     models: tuple[str, ...] = ("t1",)
-    # Label -> settings of the model, or {"mask": ...}: what is compared, all with one budget. A study without
-    # any compares models, each with the longest training it has.
-    changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # label -> settings, or a mask
     datasets: tuple[str, ...] = ()  # if not all that have the scenarios
-    base: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # settings that a dataset has besides
+    base: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # dataset -> settings of all variants
 
     @property
     def declared(self) -> str:
         """How a spec says that its dataset has these scenarios."""
         return next(key for key, kinds in MEANING.items() if self.kinds[0] in kinds)
-
-    def labels(self, dataset: str, seed: int, split: SplitName) -> dict[str, str]:
-        """The id of every compared run on a dataset, and what the table calls it."""
-        return {run.id: label for label, run in self._variants(dataset, self.models[0], seed, split, {})}
 
     def runs(
         self,
@@ -87,8 +80,7 @@ class Study:
         settings: Mapping[str, Any] | None = None,
     ) -> list[Run]:
         """The runs, dataset by dataset; without `data`, of all datasets that are in the study."""
-        chosen_models = models or self.models
-        for model in chosen_models:  # a wrong name or setting is said now, not after hours of other runs
+        for model in models or self.models:  # a wrong name or setting is said now, not after hours
             if model not in METHODS:
                 check_settings(model, settings or {})
             elif settings:
@@ -96,31 +88,25 @@ class Study:
         for seed in seeds:
             if seed < 0:
                 raise InputError(f"a seed cannot be negative, got {seed}.\nGive a whole number from 0 up.")
-        for name in data:
-            self._check_part(spec(name))
+        for chosen in map(spec, data):
+            if self.declared not in chosen.scenarios:
+                raise InputError(
+                    f"{chosen.name} is not part of the study {self.name!r}: "
+                    f"it has {', '.join(chosen.scenarios)}.\n"
+                    f"Run it with: t1 bench run {chosen.scenarios[0]} --data {chosen.name}"
+                )
+        every = [name for name in names() if self.declared in spec(name).scenarios]
         return [
             run
-            for dataset in data or self._default_data()
-            for model in chosen_models
+            for dataset in data or [name for name in every if name in (self.datasets or every)]
+            for model in models or self.models
             for seed in seeds
-            for _, run in self._variants(
+            for _, run in self.variants(
                 dataset, model, seed, split, {**_size(model, size), **(settings or {})}, recipe
             )
         ]
 
-    def _default_data(self) -> list[str]:
-        every = [name for name in names() if self.declared in spec(name).scenarios]
-        return [name for name in every if name in (self.datasets or every)]
-
-    def _check_part(self, chosen: Spec) -> None:
-        if self.declared not in chosen.scenarios:
-            raise InputError(
-                f"{chosen.name} is not part of the study {self.name!r}: "
-                f"it has {', '.join(chosen.scenarios)}.\n"
-                f"Run it with: t1 bench run {chosen.scenarios[0]} --data {chosen.name}"
-            )
-
-    def _variants(
+    def variants(
         self,
         dataset: str,
         model: str,
@@ -129,34 +115,23 @@ class Study:
         settings: Mapping[str, Any],
         recipe: str = PAPER,
     ) -> Iterator[tuple[str, Run]]:
+        """What is compared on a dataset, by label; in a study without changes the one run of the model."""
         chosen = spec(dataset)
         usual = standard(chosen, model, recipe)
+        base = {**usual.settings, **self.base.get(chosen.name, {})}
         for label, change in (self.changes or {"": {}}).items():
-            base = {"d_model": 128, "d_ffn": 128, **usual.settings, **self.base.get(chosen.name, {})}
             changed = {key: _value(base, key, value) for key, value in change.items() if key != "mask"}
-            yield (
-                label,
-                Run(
-                    dataset=dataset_name(chosen, dataset),
-                    model=model,
-                    settings={**usual.settings, **self.base.get(chosen.name, {}), **settings, **changed},
-                    mask=change.get("mask", usual.mask),
-                    batch_size=usual.batch_size,
-                    learning_rate=usual.learning_rate,
-                    loss=usual.loss,
-                    seed=seed,
-                    split=split,
-                    scale=usual_scale(chosen, split),
-                ),
-            )
-
-
-class Times(int):
-    """A setting that is so many times the dataset's usual one."""
+            training = asdict(usual) | {"settings": {**base, **settings, **changed}}
+            training["mask"] = change.get("mask", usual.mask)
+            scale = usual_scale(chosen, split)
+            name = dataset_name(chosen, dataset)
+            yield label, Run(dataset=name, model=model, seed=seed, split=split, scale=scale, **training)
 
 
 def _value(base: Mapping[str, Any], key: str, value: Any) -> Any:
-    return base[key] * int(value) if isinstance(value, Times) else value
+    """A setting; "2x" is twice the dataset's own, which is 128 where a width is not given."""
+    multiple = isinstance(value, str) and value.endswith("x") and value[:-1].isdigit()
+    return base.get(key, 128) * int(value[:-1]) if multiple else value
 
 
 def _size(model: str, size: Size) -> dict[str, str]:
@@ -170,82 +145,8 @@ def dataset_name(chosen: Spec, given: str) -> str:
 
 
 STUDIES: Registry[Study] = Registry("study")
-
-
-def _add(name: str, title: str, kinds: Sequence[str], *published: str, **facts: Any) -> None:
-    STUDIES.add(name)(Study(name=name, title=title, kinds=tuple(kinds), published=published, **facts))
-
-
-_add("point", "Point missing", ["point"], "point_missing", "sssd")
-_add("block", "Block missing", ["block"], "block_missing")
-_add("block-heavy", "Block missing, half of the hidden cells in runs", ["block-heavy"])
-_add("natural", "Natural missing", ["natural", "natural-zeros"], "natural_missing")
-
-SIX = ("ETTh1", "ETTh2", "ETTm1", "ETTm2", "Weather", "Electricity")
-_add(
-    "ablation",
-    "Ablation",
-    ["point"],
-    "ablation",
-    datasets=SIX,
-    metrics=("mse",),
-    changes={
-        "T1: full model": {},
-        "Cross-variable: Conv": {"cross": "convolution"},
-        "Cross-variable: w/o": {"cross": "none"},
-        "Channel-Head Binding: 32 Chns": {"channels_per_head": 32},
-        "Channel-Head Binding: 16 Chns": {"channels_per_head": 16},
-        "Channel-Head Binding: 8 Chns": {"channels_per_head": 8},
-        "Embedding: w/o mask": {"embed_mask": False},
-        "Reconstruction: Linear": {"upsample": "linear"},
-    },
-)
-_add(
-    "sensitivity",
-    "Sensitivity",
-    ["point"],
-    "head_count",
-    datasets=SIX,
-    changes={
-        "128 channels": {},  # and kernel 71, FFN ratio 1: the protocol
-        "64 channels": {"n_channels": 64},
-        "256 channels": {"n_channels": 256},
-        "kernel 31": {"large_kernels": [31, 31]},  # choice: the second stage keeps its 31
-        "kernel 51": {"large_kernels": [51, 31]},
-        "FFN ratio 2": {"ffn_ratio": 2.0},
-        "FFN ratio 4": {"ffn_ratio": 4.0},
-    },
-)
-_add(
-    "training-ratio",
-    "Share of cells hidden in training",
-    ["point"],
-    "training_ratio",
-    datasets=SIX,
-    changes={
-        f"trained at {rate}": {"mask": {"kind": "point", "rate": rate}} for rate in (0.1, 0.3, 0.5, 0.7)
-    },
-)
-# Choices: the feed-forward part is as wide as the model; windows are normalised by observed cells, as the
-# published figures suggest. Weather's model is as wide as the published table says.
-HEADS = (16, 32, 64, 128)
-BASE = {"n_heads": 8, "norm": "masked"}
-_add(
-    "heads",
-    "Heads of iTransformer",
-    ["point"],
-    "itransformer_heads_fixed_dmodel",
-    "itransformer_heads_fixed_dk",
-    models=("itransformer",),
-    datasets=("ETTh1", "ETTm2", "Weather"),
-    base={"Weather": {"d_model": 512, "d_ffn": 512}},
-    changes={
-        "8 heads": BASE,
-        **{f"{n} heads, model width fixed": BASE | {"n_heads": n} for n in HEADS},
-        **{
-            f"{n} heads, head width fixed": BASE
-            | {"n_heads": n, "d_model": Times(n // 8), "d_ffn": Times(n // 8)}
-            for n in HEADS
-        },
-    },
-)
+for _name, _facts in tomllib.loads(
+    resources.files("t1.bench").joinpath("studies.toml").read_text(encoding="utf-8")
+).items():
+    _lists = {key: tuple(value) for key, value in _facts.items() if isinstance(value, list)}
+    STUDIES.add(_name)(Study(name=_name, **{**_facts, **_lists}))

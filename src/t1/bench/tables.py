@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Metric = Literal["mse", "mae", "both"]
 Where = tuple[str, str]  # a dataset and a kind of scenario
+Places = dict[Where, list[str]]  # ratios, or the one scenario of that kind
+Variants = dict[Variant, list[Row]]
 SIDE_BY_SIDE = 3  # more variants than these stand below each other
 ASIDE = {"natural-zeros": "never measured = 0"}  # kinds that a table tells apart within a dataset
 
@@ -44,14 +46,14 @@ class Figure:
 
     @property
     def how_far(self) -> str:
-        return how_far(self.seeds, self.full, self.epochs) if self.seeds else ""
+        return how_far(self.seeds, self.full, self.epochs) if self.seeds else DASH
 
     def cells(self, columns: Sequence[str]) -> list[Cell]:
         """Ours, the paper's and the difference, those of them that the table has columns for."""
         marked = MARK * (self.full < self.seeds)
         # deviations are shown side by side or not at all
-        theirs = _cell(self.paper, self.paper_std if self.std == self.std else math.nan, self.paper_best)
-        ours = replace(_cell(self.value, self.std, self.best, marked), how_far=self.how_far)
+        theirs = _cell(self.paper, math.nan if math.isnan(self.std) else self.paper_std, self.paper_best)
+        ours = replace(_cell(self.value, self.std, self.best, marked), how_far=self.how_far.strip(DASH))
         return [ours, theirs, _difference(self.value, self.paper)][: len(columns)]
 
 
@@ -70,54 +72,40 @@ def _difference(ours: float, paper: float) -> Cell:
     return Cell("0.0 %" if text[1:] == "0.0 %" else text, percent)
 
 
-class Figures:
-    """Every figure of a table by dataset, kind of scenario, place, variant and metric."""
-
-    def __init__(
-        self,
-        study: Study,
-        variants: dict[Variant, list[Row]],
-        places: dict[Where, list[str]],
-        metrics: Sequence[str],
-    ) -> None:
-        ours, theirs = _ours(variants, metrics), _theirs(study, variants, metrics)
-        self.has_paper = set(theirs["variant"])
-        seeds = ["dataset", "kind", "variant", "metric"]
-        ours = _with_averages(ours, places, [*seeds, "seed"])
-        theirs = _with_averages(theirs, places, seeds)
-        found = ours.groupby(KEYS, sort=False).agg(
-            value=("value", fmean),
-            std=("value", "std"),
-            seeds=("value", "size"),
-            full=("full", "sum"),
-            epochs=("epochs", "min"),
-            comparable=("comparable", "all"),
-        )
-        paper = theirs.set_index(KEYS)[["value", "std"]].rename(
-            columns={"value": "paper", "std": "paper_std"}
-        )
-        both = found.join(paper, how="outer")
-        both = both.fillna({"seeds": 0, "full": 0, "epochs": 0}).astype(
-            {"seeds": int, "full": int, "epochs": int}
-        )
-        both["comparable"] = both["comparable"].eq(True)
-        splits = both.index.get_level_values("variant").map({v.label: v.split for v in variants})
-        race = ["dataset", "kind", "place", "metric"]
-        both["best"] = _lowest(both["value"].where(both["comparable"]), [*race, splits])
-        both["paper_best"] = _lowest(both["paper"], race)
-        self._found = {
-            key: Figure(**{str(k): v for k, v in figure.items()})
-            for key, figure in both.to_dict("index").items()
-        }
-
-    def at(self, where: Where, place: str, variant: Variant, metric: str) -> Figure:
-        return self._found.get((*where, place, variant.label, metric), Figure())
+Figures = dict[Any, Figure]  # by dataset, kind of scenario, place, label of the variant, metric
 
 
-def _ours(variants: dict[Variant, list[Row]], metrics: Sequence[str]) -> pd.DataFrame:
+def figures(study: Study, variants: Variants, places: Places, metrics: Sequence[str]) -> Figures:
+    """Every figure of a table: the mean over seeds, the paper's beside it, and which is the lowest."""
+    by = ["dataset", "kind", "variant", "metric"]
+    ours = _with_averages(_ours(variants, metrics), places, [*by, "seed"])
+    theirs = _with_averages(_theirs(study, variants, metrics), places, by)
+    found = ours.groupby(KEYS, sort=False).agg(
+        value=("value", fmean),
+        std=("value", "std"),
+        seeds=("value", "size"),
+        full=("full", "sum"),
+        epochs=("epochs", "min"),
+        comparable=("comparable", "all"),
+    )
+    paper = theirs.set_index(KEYS)[["value", "std"]].set_axis(["paper", "paper_std"], axis=1)
+    both = found.join(paper, how="outer")
+    both = both.fillna({"seeds": 0, "full": 0, "epochs": 0}).astype(
+        dict.fromkeys(("seeds", "full", "epochs"), int)
+    )
+    both["comparable"] = both["comparable"].eq(True)
+    labels = both.index.get_level_values("variant")
+    test = labels.map({v.label: f"{v.split} {v.units}" for v in variants})  # others are on other values
+    race = ["dataset", "kind", "place", "metric"]
+    both["best"] = _lowest(both["value"].where(both["comparable"]), [*race, test])
+    both["paper_best"] = _lowest(both["paper"], race)
+    lines = both.to_dict("index").items()
+    return {key: Figure(**{str(name): value for name, value in line.items()}) for key, line in lines}
+
+
+def _ours(variants: Variants, metrics: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
-    columns = [*KEYS, "seed", "value", "full", "epochs", "comparable"]
     lines = [
         (
             *(row.dataset, row.kind, place(row.scenario), variant.label, metric, row.seed),
@@ -129,10 +117,10 @@ def _ours(variants: dict[Variant, list[Row]], metrics: Sequence[str]) -> pd.Data
         for metric in metrics
         if metric in row.metrics
     ]
-    return pd.DataFrame(lines, columns=columns).astype({"value": float})
+    return pd.DataFrame(lines, columns=[*KEYS, "seed", "value", "full", "epochs", "comparable"])
 
 
-def _theirs(study: Study, variants: dict[Variant, list[Row]], metrics: Sequence[str]) -> pd.DataFrame:
+def _theirs(study: Study, variants: Variants, metrics: Sequence[str]) -> pd.DataFrame:
     """The published figures under the labels of the variants that they belong to."""
     import pandas as pd
 
@@ -143,15 +131,14 @@ def _theirs(study: Study, variants: dict[Variant, list[Row]], metrics: Sequence[
     return pd.concat(parts or [paper.iloc[:0]]).astype({"value": float, "std": float})
 
 
-def _with_averages(frame: pd.DataFrame, places: dict[Where, list[str]], by: list[str]) -> pd.DataFrame:
+def _with_averages(frame: pd.DataFrame, places: Places, by: list[str]) -> pd.DataFrame:
     """With the mean over all ratios of a dataset where all of them are there, and no average is printed."""
     import pandas as pd
 
-    single = frame[frame["place"] != AVERAGE]
     how: dict[str, Any] = {"value": ("value", fmean), "n": ("place", "nunique")}
     if "full" in frame:
         how |= {"full": ("full", "all"), "epochs": ("epochs", "min"), "comparable": ("comparable", "all")}
-    mean = single.groupby(by, sort=False).agg(**how).reset_index()
+    mean = frame[frame["place"] != AVERAGE].groupby(by, sort=False).agg(**how).reset_index()
     wanted = [len(places.get((d, k), ())) for d, k in zip(mean["dataset"], mean["kind"], strict=True)]
     mean = mean[(mean["n"] == wanted) & (mean["n"] > 1)].drop(columns="n").assign(place=AVERAGE)
     parts = [part for part in (frame, mean) if len(part)]
@@ -189,27 +176,26 @@ def table(
     single = len(variants) == 1
     chosen = metric or ("both" if single else "mse")
     metrics = study.metrics if chosen == "both" else (chosen,)
-    figures = Figures(study, variants, places, metrics)
+    found = figures(study, variants, places, metrics)
     wide = bool(study.changes) or len(variants) > SIDE_BY_SIDE
-    heads, blocks = (_below_each_other if wide else _side_by_side)(figures, list(variants), metrics, places)
+    heads, blocks = _lay_out(found, list(variants), metrics, places, wide)
     what = next(iter(variants)).label if single else " and ".join(name.upper() for name in metrics)
-    starts = [sum(map(len, blocks[:i])) for i in range(len(blocks))]
     return Sheet(
         title=f"{study.title}: {what}",
         heads=tuple(heads),
         lines=tuple(line for block in blocks for line in block),
-        blocks=frozenset(starts),
+        blocks=frozenset(sum(map(len, blocks[:i])) for i in range(len(blocks))),
         notes=(
-            *_legend(list(variants), wide, bool(figures.has_paper), places),
+            *_legend(list(variants), wide, found, places),
             *run_notes(variants, list(dict.fromkeys(dataset for dataset, _ in places))),
             *cell_notes(variants),
         ),
     )
 
 
-def _places(study: Study, rows: Iterable[Row], data: Sequence[str] | None) -> dict[Where, list[str]]:
+def _places(study: Study, rows: Iterable[Row], data: Sequence[str] | None) -> Places:
     """The datasets of the table with their places: the paper's, and after them what else has run."""
-    found: dict[Where, list[str]] = {}
+    found: Places = {}
     ran = sorted({(row.dataset, row.kind, place(row.scenario)) for row in rows})
     paper = published(study)
     for dataset, kind, at in [*zip(paper["dataset"], paper["kind"], paper["place"], strict=True), *ran]:
@@ -217,100 +203,76 @@ def _places(study: Study, rows: Iterable[Row], data: Sequence[str] | None) -> di
             found[dataset, kind].append(at)
     for where, each in found.items():  # printed as an average alone: of the usual ratios
         found[where] = each or ["0.1", "0.3", "0.5", "0.7"]
-    if not data:
-        return found
     folded = {name.lower(): name for name, _ in found}
-    for name in data:
+    for name in data or ():
         if name.lower() not in folded:
-            names = list(folded.values())
-            raise InputError(
-                f"{name!r} is no dataset of the study {study.name!r}.\n{did_you_mean(name, names)}"
-            )
-    chosen = {folded[name.lower()] for name in data}
+            hint = did_you_mean(name, list(folded.values()))
+            raise InputError(f"{name!r} is no dataset of the study {study.name!r}.\n{hint}")
+    chosen = {folded[name.lower()] for name in data or folded}
     return {where: each for where, each in found.items() if where[0] in chosen}
 
 
-Laid = tuple[list[Head], list[list[tuple[Cell, ...]]]]  # the heads, and for each dataset its lines
+def _with_average(each: Sequence[str]) -> list[str]:
+    return [*each, *[AVERAGE] * (len(each) > 1)]
 
 
 def _name(where: Where) -> Cell:
     return Cell(f"{where[0]}, {ASIDE[where[1]]}" if where[1] in ASIDE else where[0])
 
 
-def _ratios(each: Sequence[str]) -> list[str]:
-    """The places of a dataset, and if there are several, their average."""
-    return [*each, *[AVERAGE] * (len(each) > 1)]
+def _lay_out(
+    found: Figures, variants: Sequence[Variant], metrics: Sequence[str], places: Places, wide: bool
+) -> tuple[list[Head], list[list[tuple[Cell, ...]]]]:
+    """The heads, and for each dataset its lines.
 
-
-def _heads(group: str, metric: str, columns: Sequence[str]) -> list[Head]:
-    upper = metric.upper()
-    names = (upper, *columns[1:])
-    return [Head(t, group, f"{group} {upper}{'' if t == upper else ' ' + t}".strip()) for t in names]
-
-
-def _side_by_side(
-    figures: Figures, variants: Sequence[Variant], metrics: Sequence[str], places: dict[Where, list[str]]
-) -> Laid:
-    """A line per dataset and scenario; of a single variant it also says how far the run got."""
-    single = len(variants) == 1
-    groups = [
-        (v, metric, ("ours", "paper", "diff") if v.label in figures.has_paper else ("ours",))
-        for v in variants
-        for metric in metrics
-    ]
-    heads = [Head("dataset", words=True), Head("missing", words=True)]
-    heads += [h for v, metric, columns in groups for h in _heads("" if single else v.label, metric, columns)]
-    heads += [Head("how far", words=True)] * single
+    Few variants stand side by side, a line per dataset and scenario; of a single one it also says how far its
+    run got. Many stand below each other, with a line per dataset and variant that has a figure there.
+    """
+    single = len(variants) == 1 and not wide
+    printed = {key[2 if wide else 3] for key, figure in found.items() if not math.isnan(figure.paper)}
+    across: list[Any] = list(variants)
+    if wide:
+        across = list(dict.fromkeys(at for each in places.values() for at in _with_average(each)))
+        across.sort(key=lambda at: (not at[:1].isdigit(), at != AVERAGE))  # ratios, their average, the rest
+    groups: list[tuple[Any, str, list[str]]] = []
+    heads = [Head("dataset", words=True), Head("model" if wide else "missing", words=True)]
+    for one in across:
+        for metric in metrics:
+            label, upper = one if wide else one.label, metric.upper()
+            columns = [upper, *(["paper", "diff"] if label in printed else [])]
+            columns = columns[: 2 if wide and label[:1].isdigit() else 3]  # no differences for single ratios
+            group = "" if single else label
+            heads += [
+                Head(t, group, f"{group} {upper}{'' if t == upper else ' ' + t}".strip()) for t in columns
+            ]
+            groups.append((one, metric, columns))
     blocks = []
     for where, each in places.items():
         lines = []
-        for at in _ratios(each):
-            cells = [
-                c for v, metric, columns in groups for c in figures.at(where, at, v, metric).cells(columns)
-            ]
-            far = [Cell(figures.at(where, at, variants[0], metrics[0]).how_far or DASH)] if single else []
-            lines.append((_name(where), Cell(at), *cells, *far))
+        down: Any  # what a line is about, a variant or a place
+        for down in variants if wide else _with_average(each):
+            cells: list[Cell] = []
+            for one, metric, columns in groups:
+                at, variant = (one, down) if wide else (down, one)
+                cells += found.get((*where, at, variant.label, metric), Figure()).cells(columns)
+            if single:
+                key = (*where, down, variants[0].label, metrics[0])
+                cells.append(Cell(found.get(key, Figure()).how_far))
+            if not wide or any(cell.number is not None for cell in cells):
+                lines.append((_name(where), Cell(down.label if isinstance(down, Variant) else down), *cells))
         blocks.append(lines)
-    return heads, blocks
+    return heads + [Head("how far", words=True)] * single, [lines for lines in blocks if lines]
 
 
-def _below_each_other(
-    figures: Figures, variants: Sequence[Variant], metrics: Sequence[str], places: dict[Where, list[str]]
-) -> Laid:
-    """A line per dataset and variant that has a figure there, ours or published."""
-    every = list(dict.fromkeys(at for each in places.values() for at in _ratios(each)))
-    every.sort(key=lambda at: (not at[:1].isdigit(), at != AVERAGE))  # ratios, their average, the rest
-    columns = ("ours", "paper", "diff") if figures.has_paper else ("ours",)
-    wide = {(m, at): columns[: 2 if at[:1].isdigit() else 3] for m in metrics for at in every}
-    heads = [Head("dataset", words=True), Head("model", words=True)]
-    heads += [head for (metric, at), each in wide.items() for head in _heads(at, metric, each)]
-    blocks = []
-    for where, each in places.items():
-        lines = []
-        for variant in variants:
-            cells = [
-                cell
-                for (metric, at), names in wide.items()
-                for cell in (
-                    figures.at(where, at, variant, metric) if at in _ratios(each) else Figure()
-                ).cells(names)
-            ]
-            if any(cell.number is not None for cell in cells):
-                lines.append((_name(where), Cell(variant.label), *cells))
-        blocks.append(lines)
-    return heads, [lines for lines in blocks if lines]
-
-
-def _legend(
-    variants: Sequence[Variant], wide: bool, has_paper: bool, places: dict[Where, list[str]]
-) -> list[str]:
+def _legend(variants: Sequence[Variant], wide: bool, found: Figures, places: Places) -> list[str]:
     legend = []
     if len(variants) > 1:
         where = "in a column, dataset by dataset" if wide else "on a line"
         text = f"Bold: the lowest of our runs {where}, and the lowest of the published figures shown."
         splits = {variant.split for variant in variants}
         legend.append(text + " Runs on different splits are not compared." * (len(splits) > 1))
-    if has_paper and any(len(each) > 1 for each in places.values()):
+    averaged = any(key[2] == AVERAGE and not math.isnan(figure.paper) for key, figure in found.items())
+    if averaged and any(len(each) > 1 for each in places.values()):
         legend.append(
             "The paper's averages are those of its printed figures: its own may differ in the last digit."
         )
@@ -324,15 +286,24 @@ def _legend(
 
 def status(rows: Sequence[Row], claimed: Callable[[str], bool]) -> Sheet:
     """One line per run: how far it is; `claimed` tells whether a process is at it now."""
-    order = list(DATASETS)
-    runs: list[tuple[tuple[Any, ...], Variant, list[Row]]] = []
+    order, lines = list(DATASETS), []
     for variant, each in line_up(rows).items():
-        for run in sorted({row.id for row in each}):
+        for run in {row.id: None for row in each}:
             mine = [row for row in each if row.id == run]
-            name = mine[0].dataset
-            at = order.index(name) if name in order else len(order)
-            runs.append(((at, name, variant.order, mine[0].seed), variant, mine))
-    names = [
+            last = max(mine, key=lambda row: (row.steps, row.finished))
+            loss = last.best_valid
+            cells = (
+                *(Cell(run), Cell(last.dataset), Cell(variant.label), Cell(str(last.seed), last.seed)),
+                Cell(", ".join(sorted({row.scenario for row in mine}))),
+                Cell(str(last.epochs), last.epochs),
+                Cell(DASH) if loss is None else Cell(f"{loss:.4f}", loss),
+                Cell("running now" if claimed(run) else ending(last)),
+                Cell(duration(last.train_seconds), last.train_seconds),
+                Cell(last.finished),
+            )
+            at = order.index(last.dataset) if last.dataset in order else len(order)
+            lines.append(((at, last.dataset, variant.order, last.seed, run), cells))
+    names = (
         "run",
         "dataset",
         "model",
@@ -343,52 +314,34 @@ def status(rows: Sequence[Row], claimed: Callable[[str], bool]) -> Sheet:
         "ended by",
         "time",
         "when",
-    ]
-    numbers = {"seed", "epochs", "best loss"}
+    )
     return Sheet(
         title="Runs",
-        heads=tuple(Head(name, words=name not in numbers) for name in names),
-        lines=tuple(_status(v, mine, claimed(mine[0].id)) for _, v, mine in sorted(runs, key=lambda r: r[0])),
-        notes=() if runs else ("Nothing has run yet.",),
-    )
-
-
-def _status(variant: Variant, rows: Sequence[Row], running: bool) -> tuple[Cell, ...]:
-    last = max(rows, key=lambda row: (row.steps, row.finished))
-    return (
-        Cell(last.id),
-        Cell(last.dataset),
-        Cell(variant.label),
-        Cell(str(last.seed), last.seed),
-        Cell(", ".join(sorted({row.scenario for row in rows}))),
-        Cell(str(last.epochs), last.epochs),
-        Cell(DASH) if last.best_valid is None else Cell(f"{last.best_valid:.4f}", last.best_valid),
-        Cell("running now" if running else ending(last)),
-        Cell(duration(last.train_seconds), last.train_seconds),
-        Cell(last.finished),
+        heads=tuple(Head(name, words=name not in ("seed", "epochs", "best loss")) for name in names),
+        lines=tuple(cells for _, cells in sorted(lines, key=lambda line: line[0])),
+        notes=() if lines else ("Nothing has run yet.",),
     )
 
 
 def headline(rows: Sequence[Row]) -> Sheet:
     """What a newcomer reads first: the mean error over the ratios of each dataset, T1 beside the paper's."""
     columns = [Variant("t1"), Variant("t1", "plus"), Variant("linear")]
-    lines: dict[str, list[Cell]] = {}
-    every = latest(rows)
+    lines = []
     for study in (STUDIES["point"], STUDIES["natural"]):
-        here = line_up(row for row in every if row.kind in study.kinds)
-        variants = {variant: here.get(variant, []) for variant in columns}
+        here = line_up(row for row in latest(rows) if row.kind in study.kinds)
         places = _places(study, [], None)
-        figures = Figures(study, variants, places, ["mse"])
+        found = figures(study, {v: here.get(v, []) for v in columns}, places, ["mse"])
         for where, each in places.items():
-            found = [figures.at(where, _ratios(each)[-1], variant, "mse") for variant in columns]
-            if any(figure.seeds for figure in found):
-                ours = [replace(figure.cells(["ours"])[0], bold=False) for figure in found]
-                lines[_name(where).text] = [_cell(found[0].paper, math.nan, False), *ours]
+            at = _with_average(each)[-1]
+            line = [found.get((*where, at, v.label, "mse"), Figure()) for v in columns]
+            ours = [replace(figure.cells(["MSE"])[0], bold=False) for figure in line]
+            if any(figure.seeds for figure in line):
+                lines.append((_name(where), _cell(line[0].paper, math.nan, False), *ours))
     names = ("dataset", "T1, published", "T1", "T1+", "Linear interpolation")
     return Sheet(
         title="T1 beside the paper",
         heads=tuple(Head(name, words=name == "dataset") for name in names),
-        lines=tuple((Cell(name), *cells) for name, cells in lines.items()),
+        lines=tuple(lines),
         notes=(
             "MSE, the mean over the missing ratios. T1: the paper's recipe. T1+: the share of hidden cells "
             f"is drawn per window. {MARK} a budget ended the training before the protocol did: see below.",

@@ -78,8 +78,9 @@ def _compared(rows: list[Row], study: Study) -> dict[Variant, list[Row]]:
     for row in rows:
         if _spec(row.dataset) is None:
             continue
-        label = study.labels(row.dataset, row.seed, row.split).get(row.id)  # type: ignore[arg-type]
-        if label is not None:
+        runs = study.variants(row.dataset, row.model, row.seed, row.split, {})  # type: ignore[arg-type]
+        label = next((label for label, run in runs if run.id == row.id), None)
+        if row.model in study.models and label is not None:
             variant = Variant(row.model, "", row.split, label, order.index(label))
             of_budget.setdefault(row.budget_seconds, {}).setdefault(variant, []).append(row)
     sizes = Counter({budget: len(found) for budget, found in of_budget.items()})

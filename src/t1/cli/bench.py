@@ -55,7 +55,7 @@ def _add_run(p: argparse.ArgumentParser) -> None:
         "skipped, what was killed goes on where it was. Without --budget: 300 epochs, or 30 without a better "
         "validation loss."
     )
-    p.set_defaults(run=_run)
+    p.set_defaults(run=_run, train=True)
     _add_runs(p)
     p.add_argument("--budget", metavar="TIME", help="train each run at most so long: 30m")
     p.add_argument("--epochs", type=int, default=300, metavar="N", help="at most so many (default: 300)")
@@ -74,7 +74,7 @@ def _add_score(p: argparse.ArgumentParser) -> None:
         "Score the weights of finished trainings in the scenarios that have no row yet, or none of this "
         "version: after a change that concerns scoring alone. Nothing is trained."
     )
-    p.set_defaults(run=_score)
+    p.set_defaults(run=_run, train=False, budget=None, epochs=300, afresh=False, jobs=1, dry_run=False)
     _add_runs(p)
 
 
@@ -112,22 +112,6 @@ def _add_store(p: argparse.ArgumentParser) -> None:
     p.add_argument("--store", default="results", metavar="FOLDER", help="where rows are (default: results)")
 
 
-def _runs(a: argparse.Namespace) -> list["Run"]:
-    from t1.bench.study import STUDIES
-
-    if a.score_every < 1:
-        raise InputError(f"--score-every must be at least 1, got {a.score_every}.\nLeave it out for all.")
-    return STUDIES[a.study].runs(
-        data=a.data,
-        models=a.models,
-        seeds=a.seeds,
-        split=a.split,
-        size=a.size,
-        recipe=a.recipe,
-        settings=_settings(a.set),
-    )
-
-
 def _run(a: argparse.Namespace) -> int:
     from t1.bench.pool import run_all
     from t1.bench.run import Limits
@@ -135,62 +119,37 @@ def _run(a: argparse.Namespace) -> int:
     from t1.bench.study import STUDIES
     from t1.schedule import seconds_of
 
-    runs = _runs(a)
+    study = STUDIES[a.study]
+    if a.score_every < 1:
+        raise InputError(f"--score-every must be at least 1, got {a.score_every}.\nLeave it out for all.")
     if a.afresh and a.budget is None:
         raise InputError("--afresh needs a --budget.\nAdd for example --budget 8m.")
+    chosen = {key: getattr(a, key) for key in ("data", "models", "seeds", "split", "size", "recipe")}
+    runs = study.runs(**chosen, settings=_settings(a.set))
     limits = Limits(
         max_epochs=a.epochs,
         seconds=None if a.budget is None else seconds_of(a.budget),
         score_every=a.score_every,
-        afresh=a.afresh or (bool(STUDIES[a.study].changes) and a.budget is not None),
+        afresh=a.afresh or (bool(study.changes) and a.budget is not None),
+        train=a.train,
     )
-    store, ends = Store(a.store), _Ends()
+    store, ends = Store(a.store), list["Outcome | T1Error"]()
     if a.dry_run:
         return _dry_run(runs, store, limits, a.device)
-    with interruptible("keeping each run for the next time") as should_stop:
-        run_all(runs, store, limits, jobs=a.jobs, device=a.device, tell=ends.tell, should_stop=should_stop)
-    return ends.exit_code
 
-
-def _score(a: argparse.Namespace) -> int:
-    from t1.bench.run import score_kept
-    from t1.bench.store import Store
-
-    runs, ends = _runs(a), _Ends()
-    with interruptible("what is scored so far is not kept") as should_stop:
-        for run in runs:
-            try:
-                how = score_kept(
-                    run, Store(a.store), every=a.score_every, device=a.device, should_stop=should_stop
-                )
-            except T1Error as error:
-                ends.tell(run, error)
-            else:
-                ends.tell(run, how)
-            if should_stop():
-                break
-    return ends.exit_code
-
-
-class _Ends:
-    """How the runs ended: said as it happens, and the exit code of them all."""
-
-    def __init__(self) -> None:
-        self.ends: list[Outcome | T1Error] = []
-
-    def tell(self, run: "Run", end: "Outcome | T1Error") -> None:
-        self.ends.append(end)
+    def tell(run: "Run", end: "Outcome | T1Error") -> None:
+        ends.append(end)
         if isinstance(end, T1Error):
             print(f"t1: {run}: {end}", file=sys.stderr, flush=True)
         else:
             print(f"{run.id}  {run}: {end}", flush=True)
 
-    @property
-    def exit_code(self) -> int:
-        if "stopped" in self.ends:
-            return 130
-        failed = [end for end in self.ends if isinstance(end, T1Error)]
-        return (2 if any(isinstance(end, InputError) for end in failed) else 1) if failed else 0
+    with interruptible("keeping each run for the next time") as should_stop:
+        run_all(runs, store, limits, jobs=a.jobs, device=a.device, tell=tell, should_stop=should_stop)
+    if "stopped" in ends:
+        return 130
+    failed = [end for end in ends if isinstance(end, T1Error)]
+    return (2 if any(isinstance(end, InputError) for end in failed) else 1) if failed else 0
 
 
 def _dry_run(runs: list["Run"], store: Any, limits: "Limits", device: str) -> int:
