@@ -46,7 +46,7 @@ def estimate(run: Run, limits: Limits, device: str = "cpu") -> Estimate:
     if run.model in METHODS:
         return Estimate(step=0.0, epoch=0.0, training=0.0, scoring=0.0)
     place = resolve_device(device)
-    dataset = load(run.dataset, split=run.split)
+    dataset = load(run.dataset, split=run.split, scale=run.scale)
     make = partial(build, run.model, n_vars=dataset.train.n_vars, window=dataset.train.window)
     model = make(**run.settings).to(place)
     values, observed = dataset.train.batch(slice(0, run.batch_size))

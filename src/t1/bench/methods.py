@@ -1,6 +1,8 @@
 """Systems without a network: the classical methods, and PSW-I, which fills one series at a time."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +13,10 @@ from t1.bench.evaluate import Fill
 from t1.bench.scenarios import Scenario, hide_at_test
 from t1.data.catalog import Dataset
 from t1.data.window import covered
-from t1.methods.seasons import find_period
-from t1.methods.simple import CLASSIC
-from t1.methods.tabular import RowImputer, learn_iterative, learn_knn
 from t1.metrics import ErrorSum
+from t1.methods.simple import CLASSIC
+from t1.methods.seasons import find_period
+from t1.methods.tabular import RowImputer, learn_iterative, learn_knn
 from t1.registry import Registry
 
 Method = Callable[[Dataset, int], Fill]  # what it may learn from, and a seed
@@ -83,33 +85,33 @@ def method_fill(name: str, dataset: Dataset, seed: int) -> Fill:
     return FITTED[name](dataset, seed)
 
 
-SeriesFill = Callable[[FloatArray, int], FloatArray | None]  # (time, vars) and a seed; None: told to stop
+class Stopped(Exception):
+    """The user wants to stop."""
 
 
-class _Stopped(Exception):
-    """Somebody wants to stop."""
+@dataclass
+class SeriesSearch:
+    """A method that searches the fill of one whole series, set up for a dataset; `seconds` ends it early."""
 
+    name: str
+    dataset: str
+    seconds: float | None
+    should_stop: Callable[[], bool]
+    cut_short: bool = False  # whether the clock ended the last search
 
-def series_fill(
-    name: str, dataset: str, seconds: float | None, should_stop: Callable[[], bool]
-) -> SeriesFill:
-    """A method that fills a whole series, set up for a dataset, in at most so many seconds."""
-    assert name == "pswi"
-    from t1.methods.pswi import Step, pswi, settings_for
+    def __call__(self, values: FloatArray, seed: int) -> FloatArray:
+        assert self.name == "pswi"
+        from t1.methods.pswi import Step, pswi, settings_for
 
-    settings = settings_for(dataset)
+        def on_step(step: Step) -> None:
+            if self.should_stop():
+                raise Stopped
 
-    def on_step(step: Step) -> None:
-        if should_stop():
-            raise _Stopped
-
-    def fill(values: FloatArray, seed: int) -> FloatArray | None:
-        try:
-            return pswi(values, rng=seed, seconds=seconds, on_step=on_step, **settings)
-        except _Stopped:
-            return None
-
-    return fill
+        began = perf_counter()
+        settings = settings_for(self.dataset)
+        filled = pswi(values, rng=seed, seconds=self.seconds, on_step=on_step, **settings)
+        self.cut_short = self.seconds is not None and perf_counter() - began >= self.seconds
+        return filled
 
 
 def training_rows(dataset: Dataset) -> FloatArray:
@@ -118,22 +120,26 @@ def training_rows(dataset: Dataset) -> FloatArray:
     return np.where(dataset.train.seen[rows], dataset.train.rows[rows], np.nan).astype(np.float64)
 
 
-def score_series(fill: SeriesFill, dataset: Dataset, scenario: Scenario, seed: int) -> ErrorSum | None:
+def score_series(
+    fill: Callable[[FloatArray, int], FloatArray], dataset: Dataset, scenario: Scenario, seed: int
+) -> ErrorSum | None:
     """Score a method that fills a series, on the rows of the test part, with one mask per time stamp.
 
-    The rows of several patients or months follow each other; None: it was told to stop.
+    The rows of several patients or months follow each other; None: the user wants to stop.
     """
     test = dataset.test
     rows = covered(test.starts, test.window, len(test.rows))
     values, observed = test.rows[rows], test.seen[rows]
     own = None if dataset.test_hidden is None else dataset.test_hidden[rows]
-    hidden = hide_at_test(scenario, observed, own, default_rng([seed, scenario.number]))
-    shown = np.where(observed & ~hidden, values, np.nan).astype(np.float64)
-    filled = fill(shown, seed)
-    if filled is None:
+    rng = default_rng([seed, scenario.number])
+    _, visible, target = hide_at_test(scenario, values, observed, own, rng)
+    shown = np.where(visible, values, np.nan).astype(np.float64)
+    try:
+        filled = fill(shown, seed)
+    except Stopped:
         return None
     errors = ErrorSum(test.n_vars)
-    errors.add(values, _known(filled), hidden)
+    errors.add(values, _known(filled), target)
     return errors
 
 

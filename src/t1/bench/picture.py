@@ -24,7 +24,7 @@ def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
     kind = Path(path).suffix[1:].lower()
     if kind not in FORMATS:
         raise InputError(f"{str(path)!r} is no picture file.\nGive a name that ends with .svg, .png or .pdf.")
-    found = [(cost, cost.point) for cost in costs(rows, dataset) if cost.point is not None]
+    found = [(cost, cost.errors["point"]) for cost in costs(rows, dataset) if "point" in cost.errors]
     trained = [(cost, error) for cost, error in found if cost.trained]
     others = [(cost, error) for cost, error in found if not cost.trained]
     figure = Figure(figsize=(9, 6), layout="constrained")
@@ -32,7 +32,7 @@ def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
     axes.set_yscale("log")
     axes.margins(x=0.05, y=0.06)
     for cost, error in trained:
-        ours = cost.entry.model == "t1"
+        ours = cost.variant.model == "t1"
         axes.scatter(cost.train_seconds, error, s=60 if ours else 30, color="C3" if ours else "C0", zorder=3)
     for _, error in others:
         axes.axhline(error, color="0.75", linewidth=0.8, linestyle="--")
@@ -53,9 +53,9 @@ def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
         return [place(1, error)[1] for _, error in costs]
 
     def name(cost: Cost, at: tuple[float, float], beside: tuple[float, float], **style: Any) -> None:
-        ours = cost.entry.model == "t1"
+        ours = cost.variant.model == "t1"
         axes.annotate(
-            cost.entry.label,
+            cost.variant.label,
             at,
             xytext=beside,
             xycoords=axes.transAxes,

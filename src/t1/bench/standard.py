@@ -1,14 +1,16 @@
-"""How the protocol runs a system on a dataset: what a table calls the plain model."""
+"""How the protocol runs a system on a dataset: what a table calls the plain model, and other recipes."""
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from t1.data.catalog import Spec
+from t1.errors import InputError
 from t1.methods.catalog import MODELS
+from t1.registry import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,13 @@ METHODS = {
 }
 SERIES = ("pswi",)  # fill a whole series, so they are scored on the contiguous test part
 
+PAPER = "paper"
+# Ways to train that every dataset has, besides those of its spec. "plus" is T1+: it draws the hidden share of
+# each window, so that one model has seen all shares.
+RECIPES: dict[str, dict[str, Any]] = {
+    "plus": {"mask": {"kind": "point", "rate": [0.05, 0.85]}, "batch_size": 32, "learning_rate": 1.5e-3},
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Standard:
@@ -46,20 +55,28 @@ class Standard:
     mask: Mapping[str, Any]
     batch_size: int
     learning_rate: float
+    loss: str = ""
 
 
-def standard(chosen: Spec, model: str) -> Standard:
-    """The dataset's training, changed where the system has a protocol of its own."""
+def standard(chosen: Spec, model: str, recipe: str = PAPER) -> Standard:
+    """The dataset's training, changed where the recipe or the system has a protocol of its own."""
+    if recipe not in recipes(chosen):
+        raise InputError(
+            f"{chosen.name} has no recipe {recipe!r}.\n{did_you_mean(recipe, recipes(chosen))}",
+            option="recipe",
+        )
     if model in METHODS:
         return Standard(settings={}, mask={}, batch_size=0, learning_rate=0.0)
-    training = chosen.training
-    usual = {
-        "mask": training.mask,
-        "batch_size": training.batch_size,
-        "learning_rate": training.learning_rate,
-    }
+    training = asdict(chosen.recipes.get(recipe, chosen.training))
+    if recipe == PAPER:
+        training |= MODELS[model].training
     own = _settings().get(model, {}).get(chosen.name, {})
-    return Standard(settings=own, **{**usual, **MODELS[model].training})
+    return Standard(settings=own, **{**training, **RECIPES.get(recipe, {})})
+
+
+def recipes(chosen: Spec) -> tuple[str, ...]:
+    """The ways to train on a dataset, the paper's first."""
+    return (PAPER, *chosen.recipes, *RECIPES)
 
 
 @cache

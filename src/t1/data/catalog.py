@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -22,13 +23,13 @@ from t1.arrays import BoolArray
 from t1.data import split as splits
 from t1.data.readers import READERS, Raw
 from t1.data.scale import Scaler
-from t1.data.spec_file import SPECS, File, Spec, Training, read_spec
+from t1.data.spec_file import SCALES, SPECS, File, Spec, Training, read_spec
 from t1.data.split import Split
 from t1.data.window import WindowSet, covered
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
-__all__ = ["Dataset", "File", "Spec", "Training", "find", "folders", "load", "names", "spec"]
+__all__ = ["Dataset", "File", "Spec", "Training", "find", "folders", "load", "names", "spec", "usual_scale"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +38,12 @@ class Dataset:
 
     name: str
     columns: tuple[str, ...]
-    scaler: Scaler  # fitted on the rows that training windows cover, observed values only
+    scaler: Scaler  # from the rows that training windows cover, or from the whole series
     train: WindowSet
     valid: WindowSet
     test: WindowSet
     test_hidden: BoolArray | None  # (rows of test.rows, vars): observed entries that the dataset evaluates
+    checksum: str  # of the values as read, the entries to evaluate, and the windows of each part
 
 
 def names() -> tuple[str, ...]:
@@ -97,11 +99,18 @@ def find(spec: Spec) -> list[Path]:
     return found
 
 
-def load(spec_or_name: Spec | str | Path, *, split: str = "paper") -> Dataset:
-    """Read, split and standardise; `split="disjoint"` shares no row between the parts."""
+def load(spec_or_name: Spec | str | Path, *, split: str = "paper", scale: str | None = None) -> Dataset:
+    """Read, split and standardise; `split="disjoint"` shares no row between the parts.
+
+    `scale` says which rows the units come from: "train" or "series". Without it, it is the spec's, and the
+    training rows for a disjoint split: units of the whole series know of the test part.
+    """
     if split not in ("paper", "disjoint"):
         raise InputError(f"unknown split {split!r}.\nUse 'paper' or 'disjoint' (no row in two parts).")
     s = spec_or_name if isinstance(spec_or_name, Spec) else spec(spec_or_name)
+    scale = usual_scale(s, split) if scale is None else scale
+    if scale not in SCALES:
+        raise InputError(f"unknown scale {scale!r}.\nUse {' or '.join(SCALES)}.")
     raw = READERS[s.reader](find(s), **s.options)
     if raw.values.shape[1] != s.n_vars:
         raise InputError(
@@ -109,10 +118,27 @@ def load(spec_or_name: Spec | str | Path, *, split: str = "paper") -> Dataset:
             "Check that it is the right file, or correct n_vars in the spec."
         )
     parts = _split(s, raw, disjoint=split == "disjoint")
-    scaler = Scaler.from_observed(raw.values[covered(parts.train, s.window, len(raw.values))])
+    rows = covered(parts.train, s.window, len(raw.values)) if scale == "train" else slice(None)
+    scaler = Scaler.from_observed(raw.values[rows])
     every = WindowSet.from_series(scaler.scale(raw.values), s.window)
     train, valid, test = (every.subset(part) for part in (parts.train, parts.valid, parts.test))
-    return Dataset(s.name, raw.columns, scaler, train, valid, test, raw.hidden)
+    return Dataset(
+        s.name, raw.columns, scaler, train, valid, test, raw.hidden, _checksum(raw, parts, s.window)
+    )
+
+
+def usual_scale(spec: Spec, split: str) -> str:
+    """The units of a dataset: the spec's for the paper's split, else those of the training rows."""
+    return spec.scale if split == "paper" else "train"
+
+
+def _checksum(raw: Raw, parts: Split, window: int) -> str:
+    """Of what the file says, not of its bytes: other line ends are the same data, a mended reader is not."""
+    found = hashlib.sha256(f"{raw.values.shape} {window}".encode())
+    hidden = np.zeros(0, bool) if raw.hidden is None else raw.hidden
+    for array in (raw.values, hidden, parts.train, parts.valid, parts.test):
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()[:16]
 
 
 def _split(s: Spec, raw: Raw, *, disjoint: bool) -> Split:

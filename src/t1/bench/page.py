@@ -1,4 +1,4 @@
-"""Tables as text: one in a format of choice, or all of them on the page of results."""
+"""The page of results: all tables, what they mean, and the commands that give them again."""
 
 import re
 import shlex
@@ -6,19 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from t1.bench.cost import compared, cost_table
-from t1.bench.formats import FORMATS
-from t1.bench.grid import Grid
-from t1.bench.lineup import SMALL, Entry, changed_settings
-from t1.bench.paper import DATASETS, TABLES
+from t1.bench.paper import DATASETS
+from t1.bench.sheet import Sheet, render
+from t1.bench.standard import PAPER
 from t1.bench.store import Row, latest
-from t1.bench.study import MAX_EPOCHS
-from t1.bench.tables import table
+from t1.bench.study import MAX_EPOCHS, STUDIES
+from t1.bench.tables import headline, table
+from t1.bench.variants import SMALL, Variant, changed_settings, line_up, recipe_of
 from t1.data.catalog import names, spec
-
-
-def render(grid: Grid, format: str) -> str:
-    """The grid as text, without a line end after it: "md", "html", "latex" or "csv"."""
-    return FORMATS[format](grid)
 
 
 def results_page(rows: Sequence[Row]) -> str:
@@ -27,9 +22,13 @@ def results_page(rows: Sequence[Row]) -> str:
     `rows` may have several states of a run: tables are of the latest, costs of every budget.
     """
     every, rows = rows, latest(rows)
-    parts = ["# Results", *_what(rows), "## How to reproduce", *_how(every)]
-    for study in TABLES:
-        parts += [render(grid, "md") for grid in _own_tables(study, rows)]
+    first = [render(headline(rows), "md")] if rows else []
+    parts = ["# Results", *_what(rows), *first, "## How to reproduce", *_how(every)]
+    for name, study in STUDIES.items():
+        if not study.changes and (study.published or any(row.kind in study.kinds for row in rows)):
+            parts += [render(sheet, "md") for sheet in _own_tables(name, rows)]
+        elif study.changes and sum(map(bool, line_up(every, study).values())) > 1:
+            parts.append(render(table(name, every), "md"))
     several = compared(rows)
     for dataset in sorted({row.dataset for row in rows}, key=_place):
         if len({row.model for row in rows if row.dataset == dataset}) > 1:
@@ -48,10 +47,13 @@ def _what(rows: Sequence[Row]) -> Iterator[str]:
     seeds = sorted({row.seed for row in rows})
     splits = sorted({row.split for row in rows}, reverse=True)
     if rows:
+        in_series = [name for name in DATASETS if name in names() and spec(name).scale == "series"]
         several = "Seeds: " if len(seeds) > 1 else "Seed: "
         yield (
-            "MSE and MAE are over the hidden cells of the whole test part, on values standardised with the "
-            f"training part's mean and standard deviation. {several}{', '.join(map(str, seeds))}. "
+            "MSE and MAE are over the hidden cells of the whole test part, on standardised values: by the "
+            f"whole series for {', '.join(in_series)} (as the authors' loader does), else by the training "
+            "rows. Rows of before that was known are marked by their units. "
+            f"{several}{', '.join(map(str, seeds))}. "
             f"Split: {' and '.join(splits)}. Versions: {_versions(rows)}."
         )
     ours = [name for name in DATASETS if name in names()]
@@ -76,21 +78,26 @@ def _how(rows: Sequence[Row]) -> Iterator[str]:
     yield "One training serves all scenarios of a dataset. What is done is skipped, so these can be repeated:"
     commands = _commands(rows) or ["t1 bench run point --data ETTh1 --models t1 --seeds 102"]
     yield "\n".join(["```", *commands, "```"])
-    listed = ["t1 bench status", *(f"t1 bench table {study}" for study in TABLES)]
+    listed = ["t1 bench status", *(f"t1 bench table {study}" for study in _main())]
     yield f"Then: {', '.join(f'`{command}`' for command in listed)}."
+
+
+def _main() -> list[str]:
+    """The studies that compare models; a run of one serves them all where a dataset has their scenarios."""
+    return [name for name, study in STUDIES.items() if not study.changes]
 
 
 def _commands(rows: Sequence[Row]) -> list[str]:
     """Few commands that give these runs again, and no others."""
     scenarios: dict[str, set[str]] = {}
     for row in rows:
-        scenarios.setdefault(row.id, set()).add(row.scenario.split()[0])
+        scenarios.setdefault(row.id, set()).add(row.kind)
     final = {row.key for row in latest(rows)}
     seeds: dict[tuple[str, str, str, str], set[int]] = {}
     for row in rows:
         if row.key not in final and row.budget_seconds is None:
             continue  # on the way of a run that went on
-        study = next(study for study in TABLES if study in scenarios[row.id])
+        study = next(name for name in _main() if scenarios[row.id] & {*STUDIES[name].kinds})
         options = _options(row) + " --afresh" * (row.key not in final)
         seeds.setdefault((study, row.model, options, row.dataset), set()).add(row.seed)
     datasets: dict[tuple[str, str, str, str], list[str]] = {}  # those with the same seeds go together
@@ -100,9 +107,9 @@ def _commands(rows: Sequence[Row]) -> list[str]:
     models: dict[tuple[int, str, str, str], list[str]] = {}  # and so do models on the same datasets
     for (study, model, each_seed, options), chosen in datasets.items():
         data = shlex.quote(",".join(sorted(chosen, key=_place)))
-        models.setdefault((list(TABLES).index(study), data, each_seed, options), []).append(model)
+        models.setdefault((_main().index(study), data, each_seed, options), []).append(model)
     return [
-        f"t1 bench run {list(TABLES)[study]} --data {data} --models {','.join(_in_order(names))} "
+        f"t1 bench run {_main()[study]} --data {data} --models {','.join(_in_order(names))} "
         f"--seeds {each_seed}{options}"
         for (study, data, each_seed, options), names in sorted(models.items())
     ]
@@ -110,12 +117,14 @@ def _commands(rows: Sequence[Row]) -> list[str]:
 
 def _in_order(models: Sequence[str]) -> list[str]:
     """As in the tables."""
-    return sorted(models, key=lambda name: Entry(name).order)
+    return sorted(models, key=lambda name: Variant(name).order)
 
 
 def _options(row: Row) -> str:
     words = [f" --split {row.split}"] * (row.split != "paper")
     words += [" --size small"] * (row.settings.get("size") == SMALL)
+    recipe = recipe_of(row)
+    words += [f" --recipe {recipe}"] * (recipe not in (None, PAPER))
     words += [f" --set {shlex.quote(text)}" for text in changed_settings(row)]
     words += [] if row.budget_seconds is None else [f" --budget {row.budget_seconds:g}s"]
     words += [f" --epochs {row.epochs}"] * (row.stopped == "epochs" and row.epochs < MAX_EPOCHS)
@@ -123,12 +132,12 @@ def _options(row: Row) -> str:
     return "".join(words)
 
 
-def _own_tables(study: str, rows: Sequence[Row]) -> list[Grid]:
+def _own_tables(study: str, rows: Sequence[Row]) -> list[Sheet]:
     """T1 on every dataset: one table, or for several variants one for each metric."""
-    grid = table(study, rows, models=["t1"])
-    if not any(head.group for head in grid.heads):
-        return [grid]
-    return [replace(grid, notes=()), table(study, rows, models=["t1"], metric="mae")]
+    sheet = table(study, rows, models=["t1"])
+    if not any(head.group for head in sheet.heads):
+        return [sheet]
+    return [replace(sheet, notes=()), table(study, rows, models=["t1"], metric="mae")]
 
 
 def picture_name(dataset: str) -> str:
@@ -140,14 +149,15 @@ def _comparison(dataset: str, rows: Sequence[Row]) -> Iterator[str]:
     """All systems on one dataset: what an error cost as a picture, and every figure beside the paper's."""
     yield f"![{dataset}: accuracy over cost]({picture_name(dataset)})"
     here = [row for row in rows if row.dataset == dataset]
-    grids = [
+    sheets = [
         table(study, rows, data=[dataset], models=sorted({row.model for row in here}), metric=metric)
-        for study in dict.fromkeys(row.scenario.split()[0] for row in here)
+        for study in _main()
+        if any(row.kind in STUDIES[study].kinds for row in here)
         for metric in ("mse", "mae")
     ]
-    for grid in grids:
-        last = grid is grids[-1]
-        yield render(replace(grid, title=f"{dataset}. {grid.title}", notes=grid.notes * last), "md")
+    for sheet in sheets:
+        last = sheet is sheets[-1]
+        yield render(replace(sheet, title=f"{dataset}. {sheet.title}", notes=sheet.notes * last), "md")
 
 
 def _place(dataset: str) -> tuple[int, str]:
