@@ -40,8 +40,8 @@ from t1.data.catalog import load, spec
 from t1.data.spec_file import SCENARIOS
 from t1.data.window import covered
 from t1.errors import InputError
-from t1.models.base import Batch
 from t1.methods.simple import linear
+from t1.models.base import Batch
 from t1.train import fit
 
 SMALL = {"n_channels": 8, "residual_scale": 0.1}

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from t1.methods.simple import CLASSIC, find_period, linear, locf, mean, nearest, regression, seasonal
 
 from t1.errors import InputError
+from t1.methods.simple import CLASSIC, find_period, linear, locf, mean, nearest, regression, seasonal
 
 NAN = np.nan
 every_method = pytest.mark.parametrize("name", CLASSIC)

@@ -281,7 +281,7 @@ def impute_file(
         judged = fit_panel(placed.panel, learning, method=fit_options.method, tune=fit_options.trains)
     whole = judged.fill(placed.panel, rules=rules, level=fill_options.intervals)
     filled = whole if placed.as_they_are else whole.rows(placed.at, placed.observed)
-    gappy = ~(whole if add_missing_rows else filled).observed.all(axis=0)
+    gappy = ~np.all((whole if add_missing_rows else filled).observed, axis=0)
     new_rows = _new_rows(placed, whole, file, gappy) if add_missing_rows else None
     extra = _Bands(filled, gappy)
     file.write(target, filled.values, observed=filled.observed, extra=extra, new_rows=new_rows)

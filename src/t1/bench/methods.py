@@ -13,10 +13,10 @@ from t1.bench.evaluate import Fill
 from t1.bench.scenarios import Scenario, hide_at_test
 from t1.data.catalog import Dataset
 from t1.data.window import covered
-from t1.metrics import ErrorSum
-from t1.methods.simple import CLASSIC
 from t1.methods.seasons import find_period
+from t1.methods.simple import CLASSIC
 from t1.methods.tabular import RowImputer, learn_iterative, learn_knn
+from t1.metrics import ErrorSum
 from t1.registry import Registry
 
 Method = Callable[[Dataset, int], Fill]  # what it may learn from, and a seed

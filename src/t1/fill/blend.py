@@ -119,7 +119,9 @@ def _group_weights(errors: FloatArray, event: IntArray) -> FloatArray:
     start[:] = 0.3 / n
     start[best] += 0.7
     if alone[best] <= 0:
-        return np.eye(n)[best]
+        start[:] = 0.0
+        start[best] = 1.0
+        return start
     log_weights, average, lowest = np.log(start), start, np.inf
     for step in range(STEPS):
         weights = np.exp(log_weights - log_weights.max())
@@ -130,8 +132,7 @@ def _group_weights(errors: FloatArray, event: IntArray) -> FloatArray:
             lowest, average = loss, weights
         gradient = errors @ (np.sign(mixed) * importance) / alone[best]
         log_weights = log_weights - RATE / np.sqrt(1 + step / 10) * gradient
-    kept = np.where(average >= LEAST, average, 0.0)
-    return kept / kept.sum()
+    return _pruned(average)
 
 
 def _pruned(weights: FloatArray) -> FloatArray:
@@ -143,7 +144,9 @@ def _pruned(weights: FloatArray) -> FloatArray:
 
 def _with_neighbours(code: Codes, event: IntArray, c: int) -> BoolArray:
     """The cells of a class; where their events are few, also those of the classes nearest in length."""
-    order = np.argsort(np.abs(np.log(TYPICAL / TYPICAL[c])) + 0.1 * (np.arange(N_CLASSES) != c), kind="stable")
+    order = np.argsort(
+        np.abs(np.log(TYPICAL / TYPICAL[c])) + 0.1 * (np.arange(N_CLASSES) != c), kind="stable"
+    )
     mine = np.zeros(len(code), dtype=bool)
     for k in order.tolist():
         mine |= code == k

@@ -74,7 +74,8 @@ class Event:
 def own_events(runs: Runs, alive: BoolArray, limit: int) -> Events:
     """The events of a table, runs cut to `limit` rows; columns with nothing observed take no part."""
     keep = alive[runs.column]
-    column, start, stop, edge = (part[keep] for part in runs)
+    column, start, stop = runs.column[keep], runs.start[keep], runs.stop[keep]
+    edge = runs.edge[keep]
     base = int(stop.max(initial=0)) + 1
     spans, which = np.unique((start * base + stop) * 2 + edge, return_inverse=True)
     spans, kind = np.divmod(spans, 2)

@@ -26,6 +26,8 @@ from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.catalog import METHODS, fit_of
 from t1.methods.network import network_fit
 from t1.methods.seasons import find_periods, moments
+from t1.methods.t1 import T1Fill
+from t1.methods.tune import TunedFill
 from t1.panel import Panel
 
 GUESS_LEVEL = 0.9  # the level at which ways to guess a spread are compared
@@ -262,11 +264,9 @@ class _Judged:
 
     def tune(self, *, forced: bool) -> None:
         """Train T1 on the panel with what is left of the budget, as one more method."""
-        from t1.methods.tune import TunedFill
-
-        if not any(m.name == "t1" for m in self.methods):
+        start = next((m for m in self.methods if isinstance(m, T1Fill)), None)
+        if start is None:
             return
-        start = next(m for m in self.methods if m.name == "t1")
         # every fill that is still to come takes about as long per row as that of the rehearsal
         rows = self.rehearsal.masked.n_rows / max(self.rehearsal.panel.n_rows, 1)
         if self.learning.budget is not None:

@@ -207,7 +207,8 @@ class _Board:
         """First rows for an event at the beginning or the end of a stretch."""
         series = self.rng.permutation(np.unique(self.series[self.rows_of[part]]))[:PLACES]
         first, last = self.starts[series], self.ends[series] - event.span
-        return np.where(self.rng.random(len(series)) < 0.5, first, last)
+        chosen: IntArray = np.where(self.rng.random(len(series)) < 0.5, first, last)
+        return chosen
 
     def _try(
         self, event: Event, code: Codes, at: int, part: int
