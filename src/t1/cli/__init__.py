@@ -23,13 +23,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
         return code
     except T1Error as error:
-        print(f"t1: {error}", file=sys.stderr)
+        print(f"t1: {told(error)}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 1
     except KeyboardInterrupt:
         print("t1: interrupted, no output file was written", file=sys.stderr)
         return 130
     except BrokenPipeError:
         return 1
+
+
+def told(error: T1Error) -> str:
+    """What the user reads: the message, the cure, and the option that it is about, as a flag."""
+    option = getattr(error, "option", None)
+    if option is None:
+        return str(error)
+    flag = {"minimum": "min", "maximum": "max"}.get(option, option).replace("_", "-")
+    return f"{error} (--{flag})"
 
 
 def _parser() -> argparse.ArgumentParser:
