@@ -24,7 +24,7 @@ STRETCH = 1024  # rows of a stretch of a long series
 SHARE = 0.25  # of a column's observed cells are hidden at most, in all copies together
 CELLS = 900  # wanted per column and gap class: 300 for each part
 EVENTS = 240  # wanted per column and gap class: 80 for each part
-MOVES = 6000  # at most so many placements are tried, which bounds the time
+MOVES = 3600  # at most so many placements are tried, which bounds the time
 PLACES = 16  # tried for each event
 
 
