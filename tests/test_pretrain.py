@@ -3,6 +3,8 @@
 import csv
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -25,7 +27,7 @@ from t1.pretrain.corpus import Table, fingerprint, read_corpus
 from t1.pretrain.masks import draw_gaps
 from t1.pretrain.sampler import WIDTHS, Sampler
 from t1.pretrain.window import draw_window
-from t1.weights import load_pretrained
+from t1.weights import load_pretrained, save_pretrained
 from t1.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -443,3 +445,40 @@ def test_what_the_command_cannot_use_is_explained(arguments, says, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     assert main(["pretrain", *arguments]) == 2
     assert says in capsys.readouterr().err
+
+
+PAGE = (Path(__file__).parents[1] / "docs" / "pretrained.md").read_text()
+COMMANDS = [
+    line.split("t1.cli ")[-1].split(" t1 ")[-1]
+    for line in re.findall(r"^    (t1 .*|torchrun .*)$", PAGE, re.M)
+]
+
+
+def test_the_commands_of_the_page_run(corpus, tmp_path, monkeypatch, capsys):
+    """In less time, one after the other as they stand there; torchrun's as if it were alone."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "figures.json").write_text("{}")
+    assert len(COMMANDS) == 4
+    for command in COMMANDS:
+        command = (
+            command.removeprefix("t1 ")
+            .replace("CORPUS", str(corpus))
+            .replace("-o RUN --steps", "-o RUN2 --steps")
+        )
+        for long, short in (("10h", "1s"), ("20h", "2s"), ("200000", "2")):
+            command = command.replace(long, short)
+        small = [] if "--export" in command or "--resume" in command else ["--channels", "4", "--rows", "8"]
+        assert main([*shlex.split(command), *small]) == 0, capsys.readouterr().err
+    assert load_pretrained("WEIGHTS").config.n_channels == 4
+
+
+def test_the_snippet_of_the_page_runs(tmp_path, monkeypatch):
+    (snippet,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    network = PretrainSettings(channels=4).new_network()
+    save_pretrained(tmp_path, network, trained={}, figures={})
+    monkeypatch.setattr("t1.weights.SHIPPED", tmp_path)
+    values = torch.randn(2, 96, 7)
+    names = {"values": values, "observed": torch.rand(values.shape) < 0.5}
+    exec(snippet, names)
+    assert names["levels"].shape == (7, 2, 96, 7)
+    assert names["own"].config.quantiles == ()

@@ -1,6 +1,7 @@
 """The pretrained weights: loaded quickly, to the bit, and refused with a reason when something is wrong."""
 
 import hashlib
+import importlib.util
 import json
 from pathlib import Path
 from time import perf_counter
@@ -142,3 +143,14 @@ def test_a_folder_that_cannot_be_written_is_explained(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write"):
         save_pretrained(tmp_path / "file", network(), trained={}, figures={})
+
+
+def test_the_card_becomes_a_page(folder, capsys):
+    path = Path(__file__).parents[1] / "scripts" / "model_card.py"
+    spec = importlib.util.spec_from_file_location("model_card", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    script.main([str(folder)])
+    page = capsys.readouterr().out
+    assert "| inputs | distance, roughness, season |" in page
+    assert "| steps | 9 |" in page and "| runs | 0.5 |" in page
