@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def csv_to_parquet(file: CsvFile, text: bytes, added: Sequence[bytes], stream: IO[bytes]) -> None:
-    """Write the text of a filled table as Parquet: times as time stamps, numbers as numbers, the rest as text.
+    """Write the text of a filled table as Parquet: time stamps, numbers, and the rest as text.
 
     `added` are the names of columns that the file itself does not have.
     """
@@ -71,10 +71,8 @@ def _cells(texts: list[str]) -> list[Any]:
 
 def _narrow(values: FloatArray, decimals: int) -> Any:
     """Whole numbers as integers, where none is missing and none too large."""
-    if decimals == 0 and np.isfinite(values).all() and (values == np.rint(values)).all():
-        if np.abs(values).max(initial=0) < 2**53:
-            return values.astype(np.int64)
-    return values
+    whole = decimals == 0 and bool(np.isfinite(values).all()) and bool((values == np.rint(values)).all())
+    return values.astype(np.int64) if whole and np.abs(values).max(initial=0) < 2**53 else values
 
 
 def parquet_to_csv(table: Any, stream: IO[bytes], *, packed: bool) -> None:

@@ -118,8 +118,8 @@ class Sheet:
             if both is None:
                 row = " ".join(self.texts(j, 1)[0] for j in at)
                 raise InputError(
-                    f"{' and '.join(self.names[j] for j in at)} together are no time: the first row has {row!r}.",
-                    cure="Name a date and a clock, or year, month, day and hour; or give the format (time_format).",
+                    f"{' and '.join(self.names[j] for j in at)} together are no time (first row: {row!r}).",
+                    cure="Name a date and a clock, or year, month, day, hour, or the format (time_format).",
                     option="time",
                 )
             return both
@@ -192,8 +192,8 @@ class Sheet:
                 one = float(value[~np.isnan(value)][0])
                 self.passed_through[name] = f"is mostly blank, and every value is {one:g}: a blank may mean 0"
                 self.problems.append(
-                    f"column {name!r} is mostly blank and every value is {one:g}, so a blank may mean 0; it is "
-                    "left as it is (to have it filled all the same, name it: columns)."
+                    f"column {name!r} is mostly blank and every value is {one:g}, so a blank may mean 0; "
+                    "it is left as it is (to have it filled all the same, name it: columns)."
                 )
             else:
                 found.append(j)
@@ -202,8 +202,8 @@ class Sheet:
         if not found:
             raise InputError(
                 f"no column holds numbers (found: {', '.join(map(repr, self.names[:8]))}).",
-                cure="If the columns run together or the numbers look odd, name what separates cells (separator) "
-                "and the decimal sign (decimal).",
+                cure="If the columns run together or the numbers look odd, name what separates cells "
+                "(separator) and the decimal sign (decimal).",
                 option="separator",
             )
         return found
@@ -212,10 +212,17 @@ class Sheet:
         """Whether a column of text is one of numbers with signs and units around them; they are read then."""
         if self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j]:
             return False
-        found = find_style(self.all_texts(j), self.decimal)
+        codes = set(self.reading.missing_values)
+        texts = self.all_texts(j)
+        if codes:
+            texts = ["" if text in codes else text for text in texts]
+        found = find_style(texts, self.decimal)
         if found is None:
             return False
         style, values, places = found
+        for code in codes:
+            if re.fullmatch(r"[-+]?\d+(\.\d+)?", code):
+                values[values == float(code)] = np.nan
         self.styles[j] = style
         self.numbers.values[:, j] = values
         self.numbers.decimals[j] = places
