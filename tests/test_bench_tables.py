@@ -359,6 +359,38 @@ def test_settings_splits_and_masks_are_never_mixed():
     assert grid.notes[0].endswith("Runs on different splits are not compared.")
 
 
+def test_rows_in_units_of_before_are_not_beside_the_published_figures():
+    old = points((0.02, 0.03, 0.05, 0.10), dataset="Illness", scale="train", **FULL)
+    grid = table("point", old, data=["Illness"], below=True)
+    assert [line[:4] for line in texts(grid)] == [
+        ["Illness", "T1", "–", "0.016"],
+        ["Illness", "T1 (in units of the training rows)", "0.020", "–"],
+    ]
+    new = points((0.03, 0.04, 0.06, 0.20), dataset="Illness", **FULL)
+    both = table("point", [*old, *new], data=["Illness"], below=True)
+    assert not any(cell.bold for line in both.lines for cell in line if cell.number in (0.02, 0.03)), (
+        "no race"
+    )
+    page = results_page([*old, *new])
+    assert "| Illness | 0.038 | 0.083 |" in re.sub(" +", " ", page), "the headline is in the paper's units"
+    assert page.count("--data Illness") == 1, "the old rows cannot be made again"
+
+
+def test_physionet_stands_there_both_ways():
+    kinds = {"natural": 0.3, "natural-zeros": 0.06}
+    rows = [
+        row(dataset="PhysioNet2012", scenario=f"{kind} {rate}", mse=error)
+        for kind, error in kinds.items()
+        for rate in RATES
+    ]
+    grid = table("natural", rows, data=["PhysioNet2012"])
+    averages = [line[:5] for line in texts(grid) if line[1] == "average"]
+    assert averages == [
+        ["PhysioNet2012, never measured = 0", "average", "0.060†", "0.075", "−20.0 %"],
+        ["PhysioNet2012", "average", "0.300†", "–", "–"],
+    ]
+
+
 def test_every_datasets_own_protocol_is_the_plain_model():
     rows = [row(dataset=name) for name in names()]
     assert [variant.label for variant in line_up(rows)] == ["T1"]
@@ -690,6 +722,17 @@ def test_the_picture_names_every_system(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         cost_picture(rows, "ETTh1", tmp_path / "nowhere" / "cost.svg")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again.svg", "cost.svg"]
+
+
+def test_the_picture_has_one_unit(tmp_path):
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 't1-impute[bench]'")
+    old = {"dataset": "Illness", "scale": "train"}
+    rows = [*points((0.02, 0.04), **old), *points((0.2, 0.3), model="saits", **old)]
+    rows += points((0.3, 0.3), model="linear", dataset="Illness", stopped="nothing to train")
+    cost_picture(rows, "Illness", tmp_path / "cost.svg")
+    drawn = (tmp_path / "cost.svg").read_text()
+    assert "in units of the training rows" in drawn
+    assert "<!-- Linear interpolation -->" not in drawn
 
 
 def test_names_in_the_picture_do_not_lie_on_each_other():

@@ -21,7 +21,8 @@ def results_page(rows: Sequence[Row]) -> str:
 
     `rows` may have several states of a run: tables are of the latest, costs of every budget.
     """
-    every, rows = rows, latest(rows)
+    every = _not_superseded(rows)
+    rows = latest(every)
     first = [render(headline(rows), "md")] if rows else []
     parts = ["# Results", *_what(rows), *first, "## How to reproduce", *_how(every)]
     for name, study in STUDIES.items():
@@ -37,6 +38,20 @@ def results_page(rows: Sequence[Row]) -> str:
         if dataset in several:
             parts += _comparison(dataset, rows)
     return "\n\n".join(parts) + "\n"
+
+
+def _not_superseded(rows: Sequence[Row]) -> list[Row]:
+    """Without the rows in units of before that have been measured again in the units of now."""
+    sorted_out = line_up(rows)
+
+    def what(row: Row) -> tuple[object, ...]:
+        return row.dataset, row.scenario, row.model, str(row.settings), row.seed, row.split
+
+    now = {what(row) for variant, each in sorted_out.items() if not variant.units for row in each}
+    old = {
+        id(row) for variant, each in sorted_out.items() if variant.units for row in each if what(row) in now
+    }
+    return [row for row in rows if id(row) not in old]
 
 
 def _what(rows: Sequence[Row]) -> Iterator[str]:
@@ -88,36 +103,42 @@ def _main() -> list[str]:
 
 
 def _commands(rows: Sequence[Row]) -> list[str]:
-    """Few commands that give these runs again, and no others."""
-    scenarios: dict[str, set[str]] = {}
-    for row in rows:
-        scenarios.setdefault(row.id, set()).add(row.kind)
+    """Few commands that give these runs again, and no others; rows in units of before have none."""
+    import pandas as pd
+
+    rows = [row for variant, each in line_up(rows).items() for row in each if not variant.units]
     final = {row.key for row in latest(rows)}
-    seeds: dict[tuple[str, str, str, str], set[int]] = {}
+    lines = set()
     for row in rows:
-        if row.key not in final and row.budget_seconds is None:
-            continue  # on the way of a run that went on
-        study = next(name for name in _main() if scenarios[row.id] & {*STUDIES[name].kinds})
-        options = _options(row) + " --afresh" * (row.key not in final)
-        seeds.setdefault((study, row.model, options, row.dataset), set()).add(row.seed)
-    datasets: dict[tuple[str, str, str, str], list[str]] = {}  # those with the same seeds go together
-    for (study, model, options, dataset), each in seeds.items():
-        how = study, model, ",".join(map(str, sorted(each))), options
-        datasets.setdefault(how, []).append(dataset)
-    models: dict[tuple[int, str, str, str], list[str]] = {}  # and so do models on the same datasets
-    for (study, model, each_seed, options), chosen in datasets.items():
-        data = shlex.quote(",".join(sorted(chosen, key=_place)))
-        models.setdefault((_main().index(study), data, each_seed, options), []).append(model)
+        if row.key in final or row.budget_seconds is not None:  # others are on the way of a run that went on
+            kinds = {other.kind for other in rows if other.id == row.id}
+            study = next(i for i, name in enumerate(_main()) if kinds & {*STUDIES[name].kinds})
+            lines.add(
+                (
+                    study,
+                    row.model,
+                    _options(row) + " --afresh" * (row.key not in final),
+                    row.dataset,
+                    row.seed,
+                )
+            )
+    found = pd.DataFrame(sorted(lines), columns=["study", "model", "options", "data", "seeds"])
+    # Seeds go together, then datasets that have the same ones, then models on the same datasets.
+    joined = {
+        "seeds": lambda seeds: ",".join(map(str, sorted(seeds))),
+        "data": lambda data: shlex.quote(",".join(sorted(data, key=_place))),
+        "model": lambda models: ",".join(sorted(models, key=lambda name: Variant(name).order)),
+    }
+    for column, join in joined.items():
+        others = [name for name in found.columns if name != column]
+        found = found.groupby(others)[column].agg(join).reset_index() if len(found) else found
+    found = found.sort_values(["study", "data", "seeds", "options"])
     return [
-        f"t1 bench run {_main()[study]} --data {data} --models {','.join(_in_order(names))} "
-        f"--seeds {each_seed}{options}"
-        for (study, data, each_seed, options), names in sorted(models.items())
+        f"t1 bench run {_main()[study]} --data {data} --models {model} --seeds {seeds}{options}"
+        for study, model, options, data, seeds in found[
+            ["study", "model", "options", "data", "seeds"]
+        ].to_numpy()
     ]
-
-
-def _in_order(models: Sequence[str]) -> list[str]:
-    """As in the tables."""
-    return sorted(models, key=lambda name: Variant(name).order)
 
 
 def _options(row: Row) -> str:
@@ -135,9 +156,10 @@ def _options(row: Row) -> str:
 def _own_tables(study: str, rows: Sequence[Row]) -> list[Sheet]:
     """T1 on every dataset: one table, or for several variants one for each metric."""
     sheet = table(study, rows, models=["t1"])
-    if not any(head.group for head in sheet.heads):
+    if sheet.title.endswith("T1"):
         return [sheet]
-    return [replace(sheet, notes=()), table(study, rows, models=["t1"], metric="mae")]
+    mse, mae = (table(study, rows, models=["t1"], metric=metric, below=True) for metric in ("mse", "mae"))
+    return [replace(mse, notes=()), mae]
 
 
 def picture_name(dataset: str) -> str:

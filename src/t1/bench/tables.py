@@ -159,10 +159,12 @@ def table(
     models: Sequence[str] | None = None,
     data: Sequence[str] | None = None,
     metric: Metric | None = None,
+    below: bool = False,
 ) -> Sheet:
     """A study's figures beside the paper's, a line per dataset and scenario, or one for each variant.
 
-    `models` are those with rows, and the study's; `metric` is both for one variant, the MSE for several.
+    `models` are those with rows, and the study's; `metric` is both for one variant, the MSE for several. More
+    than a few variants stand below each other, and fewer if `below` says so.
     """
     study = STUDIES[study_name]
     here = [row for row in rows if row.kind in study.kinds]
@@ -177,7 +179,7 @@ def table(
     chosen = metric or ("both" if single else "mse")
     metrics = study.metrics if chosen == "both" else (chosen,)
     found = figures(study, variants, places, metrics)
-    wide = bool(study.changes) or len(variants) > SIDE_BY_SIDE
+    wide = below or bool(study.changes) or len(variants) > SIDE_BY_SIDE
     heads, blocks = _lay_out(found, list(variants), metrics, places, wide)
     what = next(iter(variants)).label if single else " and ".join(name.upper() for name in metrics)
     return Sheet(
