@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from t1.arrays import TimeArray
-from t1.data.time_format import DAY, FIELD, TimeFormat
+from t1.data.time_format import DAY, FIELD, TimeFormat, shifted
 
 CLOCK = r"(?P<gap>[T ])(?P<H>\d{1,2}):(?P<M>\d{2})(?P<sec>:\d{2}(?P<frac>\.\d{1,9})?)?(?P<half> ?[AaPp][Mm])?"
 ZONE = r"(?P<zone> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
@@ -73,10 +73,6 @@ def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
             shift = zone_offset(suffix)
         else:  # the zone changes with the season
             pattern += "%z"
-    late = None
-    if "%H" in pattern and any(_MIDNIGHT.search(text) for text in texts):
-        late = np.array([bool(_MIDNIGHT.search(text)) for text in texts])
-        texts = [_MIDNIGHT.sub(r"\g<1>00\g<2>", text) for text in texts]
     utc = "%z" in pattern or pattern == "ISO8601"
     read = pd.to_datetime(pd.Series(texts, dtype=object), format=pattern, errors="coerce", utc=utc)
     if utc:
@@ -88,8 +84,13 @@ def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
         limits = pd.Timestamp.min.year + 1, pd.Timestamp.max.year - 1
         years = times.astype("M8[Y]").astype("i8") + 1970
         times = np.where((years >= limits[0]) & (years <= limits[1]), times, np.datetime64("NaT"))
-    times = times.astype("M8[ns]") - np.timedelta64(shift, "ns")
-    return times if late is None else times + late * np.timedelta64(DAY, "ns")
+    found = shifted(times, -shift)
+    bad = np.flatnonzero(np.isnat(found)).tolist() if "%H" in pattern else []
+    late = [i for i in bad if _MIDNIGHT.search(texts[i])]
+    if late:  # 24:00 is the next day's 00:00
+        early = parse([_MIDNIGHT.sub(r"\g<1>00\g<2>", texts[i]) for i in late], pattern, "")
+        found[late] = shifted(early, DAY - shift)
+    return found
 
 
 _MIDNIGHT = re.compile(r"((?:^|[ T:_]))24([:.]?00(?:[:.]?00)?)$")
@@ -119,8 +120,16 @@ def style(texts: Sequence[str], times: TimeArray, pattern: str, suffix: str) -> 
         suffix=suffix,
         offset=offset,
         lower=bool(re.search(r"[ap]m\b", good[0])),
-        midnight_24="%H" in pattern and any(_MIDNIGHT.search(text) for text in texts),
+        midnight_24=_has_24(texts, times, pattern),
     )
+
+
+def _has_24(texts: Sequence[str], times: TimeArray, pattern: str) -> bool:
+    """Whether the end of a day is written 24:00."""
+    if "%H" not in pattern:
+        return False
+    midnights = np.flatnonzero(times == times.astype("M8[D]"))[:1000].tolist()
+    return any(_MIDNIGHT.search(texts[i]) for i in midnights)
 
 
 def _clock(match: re.Match[str]) -> str:

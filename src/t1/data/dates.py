@@ -48,6 +48,7 @@ TIME_NAMES = frozenset(
         "observation_period",
         "decimal_date",
         "decimal_year",
+        "yyyymmdd",
     ]
 )
 EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 9.2e18))
@@ -103,7 +104,8 @@ def read_dates(texts: Sequence[str], *, day_first: bool | None = None, pattern: 
             best.reverse()
             note = f"{'month' if note == 'day first' else 'day'} first, which makes the steps regular"
         else:
-            note += " (both orders are possible)"
+            dotted = "." in best[0][2].split(" ")[0]  # 01.02.2020 has the day first wherever it is written
+            note = "" if dotted and day_first is None else f"{note} (both orders are possible)"
     _, times, candidate, suffix = best[0]
     dates = Dates(times, style(texts, times, candidate, suffix), note)
     if most < len(texts) and YEAR_FIRST.fullmatch(sample):  # seconds or fractions only where needed
@@ -219,9 +221,9 @@ def _moment(text: str, like: TimeFormat | None) -> tuple[np.datetime64, np.timed
     nothing = np.timedelta64(0, "ns")
     if like.unit in (*UNITS, "step") and re.fullmatch(r"[-+]?\d+(\.\d+)?", text):
         return np.datetime64(round(float(text) * UNITS.get(like.unit, 10**9)), "ns"), nothing
-    for unit, shape in (("Y", r"\d{4}"), ("M", r"\d{4}-\d{2}")):
+    for unit, shape in (("M8[Y]", r"\d{4}"), ("M8[M]", r"\d{4}-(0[1-9]|1[0-2])")):
         if re.fullmatch(shape, text):
-            begin = np.datetime64(text, unit)
+            begin = np.datetime64(text).astype(unit)
             length = (begin + 1).astype("M8[ns]") - begin.astype("M8[ns]")
             return begin.astype("M8[ns]") - np.timedelta64(like.offset, "ns"), length
     dates = read_dates([text], day_first=like.day_first)

@@ -17,7 +17,7 @@ UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 @dataclass(frozen=True)
 class TimeFormat:
-    """A strptime pattern, or a unit of numbers. Times with a zone are UTC; `offset` leads back to the file's."""
+    """A strptime pattern, or a unit of numbers. Times with a zone are UTC, `offset` apart from the file's."""
 
     pattern: str = ""
     unit: str = ""  # s, ms, us, ns, year, decimal year, or step for numbers that just count
@@ -26,18 +26,19 @@ class TimeFormat:
     suffix: str = ""  # a time zone that all dates share
     offset: int = 0  # nanoseconds that the file's clock is ahead of UTC
     lower: bool = False  # am and pm rather than AM and PM
+    strip: bool = False  # a clock such as 30 for 00:30
     midnight_24: bool = False  # the end of a day is written 24:00
     span: int = 0  # nanoseconds: each cell is start/end, and this far apart
     month_part: float | None = None  # decimal years of a monthly series: where in its month each one lies
 
     def write(self, times: TimeArray) -> list[str]:
         """The dates as text, each as the column itself would have it."""
-        times = times.astype("M8[ns]") + np.timedelta64(self.offset, "ns")
+        times = shifted(times, self.offset)
         if self.unit:
             return [self._number(time) for time in times]
         texts = [self._text(pd.Timestamp(time)) for time in times]
         if self.span:
-            ends = [self._text(pd.Timestamp(time)) for time in times + np.timedelta64(self.span, "ns")]
+            ends = [self._text(pd.Timestamp(time)) for time in shifted(times, self.span)]
             texts = [f"{start}/{end}" for start, end in zip(texts, ends, strict=True)]
         return texts
 
@@ -76,7 +77,13 @@ class TimeFormat:
                 text = text.lstrip("0") or "0"
             return text.lower() if letter == "p" and self.lower else text
 
-        return FIELD.sub(field, self.pattern) + self.suffix
+        text = FIELD.sub(field, self.pattern)
+        return ((text.lstrip("0") or "0") if self.strip else text) + self.suffix
+
+
+def shifted(times: TimeArray, nanoseconds: int) -> TimeArray:
+    """Times that are so much later."""
+    return np.asarray(times.astype("M8[ns]").astype("i8") + nanoseconds).astype("M8[ns]")
 
 
 def to_decimal_year(time: np.datetime64, month_part: float | None) -> float:

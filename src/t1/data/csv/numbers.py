@@ -1,4 +1,4 @@
-"""Numbers in the cells of a CSV file: read all of them, a few rows at a time, and write the fills."""
+"""Numbers in the cells of a text table: read all of them, a few rows at a time, and write the fills."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from t1.arrays import BoolArray, FloatArray, IntArray
-from t1.data.csv_scan import PAD, QUOTE, Bytes, Cells
+from t1.data.csv.cells import MARKERS
+from t1.data.csv.scan import PAD, QUOTE, Bytes, Cells
 
-MARKERS = ("NaN", "nan", "NAN", "null", "NULL", "None", "NA", "N/A", "n/a", "#N/A", "-", "?")
 CELLS = 1 << 17  # cells at a time: bounds the memory that reading and writing need
 WIDEST = PAD - 16  # bytes; longer cells are read one by one
 MOST_DECIMALS = 20  # more are not written out but as 1e-30
+
+POWERS = 10.0 ** np.arange(MOST_DECIMALS + 2)  # exact up to 1e22
 
 OTHER, DIGIT, POINT, SIGN, EXPONENT, END = range(6)
 LONG_NUMBER = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -115,13 +117,16 @@ def _read_block(
     short = np.flatnonzero((length > 0) & (length <= WIDEST))
     if len(short):
         width = int(length[short].max())
-        letters = data[start[short, None] + np.arange(width, dtype=start.dtype)]  # (cells, width)
+        letters = np.lib.stride_tricks.sliding_window_view(data, width)[start[short]]  # (cells, width)
         letters[np.arange(width) >= length[short, None]] = 0
-        valid, decimals = _check(classes[letters], length[short], letters)
-        good = letters[valid]
-        if decimal != b".":
-            good[good == decimal[0]] = ord(".")
-        numbers[short[valid]] = good.view(f"S{width}").ravel().astype(np.float64)
+        kinds = classes[letters]
+        valid, decimals, plain = _check(kinds, length[short], letters)
+        numbers[short[plain]] = _plain_numbers(letters[plain], kinds[plain], decimals[plain])
+        good = letters[valid & ~plain]
+        if len(good):
+            if decimal != b".":
+                good[good == decimal[0]] = ord(".")
+            numbers[short[valid & ~plain]] = good.view(f"S{width}").ravel().astype(np.float64)
         places[short] = decimals
     for i in np.flatnonzero(length > WIDEST).tolist():
         raw = data[start[i] : end[i]].tobytes()
@@ -135,6 +140,15 @@ def _read_block(
     for code in codes:
         numbers[numbers == code] = np.nan
     return numbers, text, places
+
+
+def _plain_numbers(letters: Bytes, kinds: Bytes, decimals: IntArray) -> FloatArray:
+    """Numbers of at most 15 digits: both their digits and the power of ten are exact, so the quotient is right."""
+    digits = np.zeros(len(letters), dtype=np.int64)
+    for column, kind in zip(letters.T, kinds.T, strict=True):
+        digits = np.where(kind == DIGIT, digits * 10 + (column & 15), digits)
+    numbers = digits / POWERS[decimals]
+    return np.where(letters[:, 0] == ord("-"), -numbers, numbers)
 
 
 def _drop_markers(
@@ -153,8 +167,8 @@ def _drop_markers(
                 text[at[words == marker]] = False
 
 
-def _check(kinds: Bytes, length: IntArray, letters: Bytes) -> tuple[BoolArray, IntArray]:
-    """Which cells (cells, width) are numbers, and how many decimals they have."""
+def _check(kinds: Bytes, length: IntArray, letters: Bytes) -> tuple[BoolArray, IntArray, BoolArray]:
+    """Which cells (cells, width) are numbers, how many decimals they have, and which are short and plain."""
     point = kinds == POINT
     n_points = point.sum(axis=1)
     digit = kinds == DIGIT
@@ -164,6 +178,7 @@ def _check(kinds: Bytes, length: IntArray, letters: Bytes) -> tuple[BoolArray, I
     valid = plain & (n_points <= 1) & (n_digits > 0)
     point_at = np.where(n_points > 0, point.argmax(axis=1), length - 1)
     places = np.minimum(length - 1 - point_at, MOST_DECIMALS + 1).astype(np.int64)
+    short = valid & (n_digits <= 15)
     for_exponent = np.flatnonzero(~valid & (kinds == EXPONENT).any(axis=1) & (n_digits >= 2))
     if len(for_exponent):
         kinds, length = kinds[for_exponent], length[for_exponent]
@@ -184,7 +199,7 @@ def _check(kinds: Bytes, length: IntArray, letters: Bytes) -> tuple[BoolArray, I
             power = int(letters[for_exponent[i], e_at[i] + 1 : length[i]].tobytes())
             fraction = int(e_at[i] - 1 - point_at[i]) if n_points[i] else 0
             places[for_exponent[i]] = min(max(fraction - power, 0), MOST_DECIMALS + 1)
-    return valid, places
+    return valid, places, short
 
 
 def write_numbers(numbers: FloatArray, decimals: int | None, decimal: bytes) -> list[bytes]:
