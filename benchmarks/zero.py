@@ -110,7 +110,9 @@ def run(a: argparse.Namespace) -> None:
             for method, seconds in todo:
                 if (name, scenario, method) in done:
                     continue
-                made = saits(panel, truth, hidden, seconds) if a.saits else ours(panel, truth, hidden, seconds)
+                made = (
+                    saits(panel, truth, hidden, seconds) if a.saits else ours(panel, truth, hidden, seconds)
+                )
                 with STORE.open("a") as stream:
                     for result in made:
                         stream.write(json.dumps({**base, **result}) + "\n")
@@ -209,18 +211,24 @@ def table(a: argparse.Namespace) -> None:
             low, high = min(r["coverage"] for r in bands), max(r["coverage"] for r in bands)
             share = np.mean([0.88 <= r["coverage"] <= 0.92 for r in bands])
             mean = np.mean([r["coverage"] for r in bands])
-            print(f"\n90 % intervals hold {mean:.3f} on average, {low:.3f} to {high:.3f}; "
-                  f"{share:.0%} of the fills within 0.88 to 0.92; mean width {np.mean([r['width'] for r in bands]):.3f}")
+            print(
+                f"\n90 % intervals hold {mean:.3f} on average, {low:.3f} to {high:.3f}; "
+                f"{share:.0%} of the fills within 0.88 to 0.92; mean width {np.mean([r['width'] for r in bands]):.3f}"
+            )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(required=True)
     p = commands.add_parser("run")
     p.add_argument("--tables", choices=["held-out", "paper", "all"], default="all")
     p.add_argument("--only", nargs="*", help="names of tables")
     p.add_argument("--scenarios", nargs="+", choices=SCENARIOS, default=SCENARIOS)
-    p.add_argument("--tune", type=float, default=0.0, help="seconds of the whole fill, the rest goes into tuning")
+    p.add_argument(
+        "--tune", type=float, default=0.0, help="seconds of the whole fill, the rest goes into tuning"
+    )
     p.add_argument("--saits", type=float, default=0.0, help="train PyPOTS' SAITS for so many seconds instead")
     p.add_argument("--seed", type=int, default=102)
     p.set_defaults(run=run)

@@ -143,7 +143,9 @@ def _pruned(weights: FloatArray) -> FloatArray:
 
 def _with_neighbours(code: Codes, event: IntArray, c: int) -> BoolArray:
     """The cells of a class; where their events are few, also those of the classes nearest in length."""
-    order = np.argsort(np.abs(np.log(TYPICAL / TYPICAL[c])) + 0.1 * (np.arange(N_CLASSES) != c), kind="stable")
+    order = np.argsort(
+        np.abs(np.log(TYPICAL / TYPICAL[c])) + 0.1 * (np.arange(N_CLASSES) != c), kind="stable"
+    )
     mine = np.zeros(len(code), dtype=bool)
     for k in order.tolist():
         mine |= code == k

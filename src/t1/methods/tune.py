@@ -206,7 +206,10 @@ def _season_beside(s: _Stretch, rows: IntArray, hidden: BoolArray) -> list[Float
             seen[:, here] &= ~hidden[:, own[here]]
             total += share * np.where(seen, s.values[at], 0)
             weight += np.float32(share) * seen
-        parts += [np.divide(total, weight, out=np.zeros_like(total), where=weight > 0), weight / np.float32(1.5)]
+        parts += [
+            np.divide(total, weight, out=np.zeros_like(total), where=weight > 0),
+            weight / np.float32(1.5),
+        ]
     return parts
 
 
