@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 """The pretrained T1 that ships with this package: t1.safetensors, and card.json that says what it is.
 
 card.json   format, version, sha256 of the weights, the network's settings, how it was trained, figures
@@ -13,10 +12,6 @@ from typing import Any
 
 import safetensors
 import safetensors.torch
-=======
-"""TEMPORARY until the pretraining branch brings it."""
-
->>>>>>> b40b29de52c4b373550917f08e24fc1545b1aded
 import torch
 
 from t1.device import own_randomness
@@ -28,7 +23,6 @@ FORMAT, VERSION = "t1-pretrained", 1
 SHIPPED = Path(__file__).parent
 MOST_BYTES = 3_000_000  # the package stays small
 
-<<<<<<< HEAD
 
 def load_pretrained(path: str | Path | None = None) -> T1:
     """The pretrained network, in eval mode: the shipped one, or one that `t1 pretrain --export` wrote."""
@@ -134,10 +128,3 @@ def _cure(folder: Path) -> str:
     if folder == SHIPPED:
         return "Install t1 again, or fill without the pretrained network."
     return "Copy the whole folder again, or leave it out to use the weights that ship with t1."
-=======
-def load_pretrained(path=None):
-    d = torch.load(path or "/work/train/cache/F.pt", weights_only=False)
-    m = T1(T1Config(**d["cfg"]))
-    m.load_state_dict(d["model"])
-    return m
->>>>>>> b40b29de52c4b373550917f08e24fc1545b1aded
