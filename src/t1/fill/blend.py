@@ -19,7 +19,8 @@ HALF = 24  # events of a column's own at which they count as much as those of al
 STEPS = 120  # of the search for weights
 RATE = 0.25
 LEAST = 0.06  # a smaller weight is not worth a method's time
-AHEAD = 0.5  # standard errors by which a blend must be ahead of linear
+AHEAD = 0.7  # standard errors by which a blend must be ahead of linear, over all columns
+AHEAD_ALONE = 2.0  # in one column, where over all columns it is not
 MARGIN = 0.005  # and the share of linear's error that it must save
 
 
@@ -184,6 +185,6 @@ def _trusted(shared: _Gain, own: _Gain) -> bool:
     ahead = shared.mean > AHEAD * shared.noise and shared.mean > MARGIN * shared.base
     if own.n_events < FEWEST:
         return ahead
-    own_ahead = own.mean > AHEAD * own.noise and own.mean > MARGIN * own.base
+    own_ahead = own.mean > AHEAD_ALONE * own.noise and own.mean > MARGIN * own.base
     behind = own.mean < 0 and own.n_events >= FEWEST
     return own_ahead or (ahead and not behind)
