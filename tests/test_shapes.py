@@ -1,4 +1,4 @@
-"""Strangers' files: every shape in tests/shapes is read right, given back to the byte, and told in docs/files.md.
+"""Strangers' files: each in tests/shapes is read right, given back to the byte, and told in docs/files.md.
 
 The files are written by us in shapes that were seen; a new report adds a file here and a line in SHAPES.
 """

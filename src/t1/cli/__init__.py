@@ -1,4 +1,4 @@
-"""The command line: `t1 impute`, `t1 train`, `t1 data`, `t1 bench`. A thin shell; only this room prints.
+"""The command line: `t1 impute`, `t1 look`, `t1 train`, `t1 bench` ... A thin shell; only this room prints.
 
 Heavy imports wait until they are needed, so that `t1 --help` answers at once.
 """

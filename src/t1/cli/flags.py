@@ -49,6 +49,6 @@ def in_flags(text: str) -> str:
 def shown(error: InputError) -> str:
     """An error as one message; the option it concerns is named at the end unless it was named before."""
     text = in_flags(str(error))
-    if error.option is None or flag(error.option) in text:
+    if error.option is None or re.search(rf"{flag(error.option)}(?![\w-])", text):
         return text
     return f"{text} ({flag(error.option)})"

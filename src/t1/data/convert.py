@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
@@ -86,9 +87,12 @@ def parquet_to_csv(table: Any, stream: IO[bytes], *, packed: bool) -> None:
             counts = np.asarray(whole.cast(pa.int64()).drop_null())
             if not (counts % 10**9).any():
                 table = table.set_column(j, one.name, whole.cast(pa.timestamp("s", tz=one.type.tz)))
-    options = pyarrow.csv.WriteOptions(quoting_style="needed", quoting_header="needed")
-    if not packed:
-        pyarrow.csv.write_csv(table, stream, options)
-        return
-    with pa.CompressedOutputStream(pa.PythonFile(stream, mode="w"), "gzip") as zipped:
-        pyarrow.csv.write_csv(table, zipped, options)
+    sink = pa.BufferOutputStream()
+    try:  # without quotes, as most tables are; with them around every text if one needs them
+        options = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")
+        pyarrow.csv.write_csv(table, sink, options)
+    except pa.ArrowInvalid:
+        sink = pa.BufferOutputStream()
+        pyarrow.csv.write_csv(table, sink, pyarrow.csv.WriteOptions(quoting_style="needed"))
+    text = sink.getvalue().to_pybytes()
+    stream.write(gzip.compress(text, mtime=0) if packed else text)

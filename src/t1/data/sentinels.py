@@ -78,7 +78,7 @@ def _outermost(seen: FloatArray, name: str) -> Sentinel | None:
         size = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-12)
         if away <= size or (abs(value) < 1000 and away <= 0.5 * max(abs(low), abs(high))):
             continue
-        sure = count >= 3 and (digits >= 3 or (count >= 5 and away > 3 * size))
+        sure = high > low and count >= 3 and (digits >= 3 or (count >= 5 and away > 3 * size))
         return Sentinel(name, value, count, sure, (low, high))
     return None
 

@@ -42,6 +42,8 @@ class FirstLines:
         while end < len(self.cells) and self.is_units(end) and end - at <= MOST_UNITS:
             end += 1
         for later in range(end, min(end + 5, len(self.cells))):
+            if self._is_data(later, wrong=0.0):
+                break
             if self.is_units(later):  # what seemed the table was its preamble
                 more, body = _from(self, later)
                 return more, body
@@ -74,15 +76,16 @@ class FirstLines:
         named = Look.DATE in texts or len(texts) > 1
         return named and all(cell.isdigit() for cell in others) and len(set(others)) == len(others)
 
-    def _is_data(self, k: int) -> bool:
+    def _is_data(self, k: int, wrong: float = 0.25) -> bool:
+        """Whether a line is like the others, but for so many of its numbers."""
         cells = self.cells[k]
         if len(cells) != self.width:
             return False
         kinds = [look(cell, self.missing) for cell in cells]
         pairs = [(a, b) for a, b in zip(kinds, self.looks, strict=True) if b in VALUES]
-        wrong = sum(a not in (b, Look.MISSING) for a, b in pairs)
+        odd = sum(a not in (b, Look.MISSING) for a, b in pairs)
         dated = all(a in (b, Look.MISSING) for a, b in pairs if b is Look.DATE)
-        return dated and any(a is b for a, b in pairs) and wrong * 4 <= len(pairs)
+        return dated and any(a is b for a, b in pairs) and odd <= wrong * len(pairs)
 
     def _is_near_header(self, k: int) -> bool:
         cells = self.cells[k]
