@@ -14,8 +14,8 @@ from t1.bench.study import STUDIES
 from t1.cli import main
 from t1.data.catalog import load, names, spec
 from t1.errors import InputError
-from t1.models.catalog import MODELS, model_class
-from t1.models.classic import linear
+from t1.methods.catalog import MODELS, model_class
+from t1.methods.simple import linear
 
 
 def test_every_method_of_the_protocol_can_run():
@@ -94,7 +94,7 @@ def test_a_series_method_is_scored_on_the_test_rows_with_one_mask(waves):
 def test_psw_i_runs_in_the_benchmark(waves, tmp_path, monkeypatch):
     pytest.importorskip("ot", reason="PSW-I needs POT: pip install 't1-impute[bench]'")
     quick = {"learning_rate": 0.01, "batch": 16, "patch": 12, "rolling": 5, "steps": 3}
-    monkeypatch.setattr("t1.models.pswi.settings_for", lambda name: quick)
+    monkeypatch.setattr("t1.methods.pswi.settings_for", lambda name: quick)
     store = Store(tmp_path / "store")
     (run,) = STUDIES["point"].runs(data=[waves], models=["pswi"])
     assert execute(run, store, Limits()) == "done"
@@ -111,13 +111,13 @@ def test_psw_i_under_a_budget_is_no_full_run(waves, tmp_path, monkeypatch):
         "steps": 100_000,
         "patience": 10**6,
     }
-    monkeypatch.setattr("t1.models.pswi.settings_for", lambda name: slow)
+    monkeypatch.setattr("t1.methods.pswi.settings_for", lambda name: slow)
     store = Store(tmp_path / "store")
     (run,) = STUDIES["point"].runs(data=[waves], models=["pswi"])
     assert execute(run, store, Limits(seconds=0.2)) == "done"
     assert {(row.stopped, row.budget_seconds, row.full) for row in store.rows()} == {("seconds", 0.2, False)}
     assert is_done(run, store, Limits(seconds=0.2)) and not is_done(run, store, Limits())
-    monkeypatch.setattr("t1.models.pswi.settings_for", lambda name: slow | {"steps": 3})
+    monkeypatch.setattr("t1.methods.pswi.settings_for", lambda name: slow | {"steps": 3})
     assert execute(run, store, Limits()) == "done"
     assert all(row.full for row in store.latest()), "the whole search replaces the one cut short"
     assert execute(run, store, Limits(seconds=60.0)) == "was done"

@@ -40,8 +40,8 @@ from t1.data.catalog import load, spec
 from t1.data.spec_file import SCENARIOS
 from t1.data.window import covered
 from t1.errors import InputError
+from t1.methods.simple import linear
 from t1.models.base import Batch
-from t1.models.classic import linear
 from t1.train import fit
 
 SMALL = {"n_channels": 8, "residual_scale": 0.1}
@@ -249,7 +249,7 @@ def test_a_run_that_a_power_cut_left_with_some_scenarios_is_not_done(waves, tmp_
 
 
 def test_what_cannot_run_does_not_keep_the_others(waves, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("t1.models.catalog.find_spec", lambda module: None)
+    monkeypatch.setattr("t1.methods.catalog.find_spec", lambda module: None)
     command = ["bench", "run", "point", "--data", waves, "--models", "saits,linear"]
     assert main([*command, "--store", str(tmp_path / "store")]) == 2
     out, err = capsys.readouterr()
@@ -462,7 +462,7 @@ def test_masks_depend_on_the_seed_and_the_scenario_alone(waves):
 def test_no_batch_size_changes_the_score(waves):
     dataset = load(waves)
     torch.manual_seed(0)
-    from t1.models.catalog import build
+    from t1.methods.catalog import build
 
     model = build("t1", n_vars=3, window=24, **SMALL)
     cpu = torch.device("cpu")

@@ -25,8 +25,8 @@ from t1.bench.tables import status, table
 from t1.bench.variants import line_up
 from t1.data.catalog import names, spec, usual_scale
 from t1.errors import InputError
-from t1.models.catalog import MODELS as SYSTEMS
-from t1.models.catalog import model_class
+from t1.methods.catalog import MODELS as SYSTEMS
+from t1.methods.catalog import model_class
 
 RATES = ("0.1", "0.3", "0.5", "0.7")
 OWN = Path(__file__).parents[1] / "src" / "t1" / "bench" / "paper"

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-
 from t1.fill.choose import choose
 from t1.fill.engine import classic_candidates, fill_table
 

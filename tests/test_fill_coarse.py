@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-
-from t1.fill import fill_table
 from t1.fill.coarse import block_means, coarse_step
 from t1.fill.learned import T1Candidate
-from t1.models.classic import linear
+
+from t1.fill import fill_table
+from t1.methods.simple import linear
 
 
 def test_block_means_use_what_is_observed():

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from t1.fill.engine import classic_candidates, fill_table
 
 from t1.errors import InputError
 from t1.fill.conformal import Conformal, quantile
-from t1.fill.engine import classic_candidates, fill_table
 
 
 def test_the_radius_is_the_right_order_statistic():

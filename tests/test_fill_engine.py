@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from t1.errors import InputError
 from t1.fill import HoldOut, Rules, classic_candidate, classic_candidates, fill_table
-from t1.models.classic import linear
+from t1.methods.simple import linear
 
 NAN = np.nan
 cells = st.one_of(st.just(NAN), st.floats(-1e6, 1e6), st.sampled_from([1e308, -1e308, 0.0]))

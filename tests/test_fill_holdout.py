@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from t1.fill.holdout import PARTS, HoldOut, plan_holdout
 
 from t1.errors import InputError
 from t1.fill.events import own_events
 from t1.fill.gaps import find_runs, gap_class, gap_lengths
-from t1.fill.holdout import PARTS, HoldOut, plan_holdout
 
 
 def plan(observed: np.ndarray, seed: int = 0, **settings) -> HoldOut:

@@ -14,8 +14,9 @@ from t1.bench.standard import METHODS
 from t1.bench.study import Run
 from t1.data.catalog import load, spec
 from t1.device import resolve_device, to_device
+from t1.durations import duration
+from t1.methods.catalog import build
 from t1.models.base import Batch
-from t1.models.catalog import build
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Estimate:
         if not self.step:
             return "nothing to train"
         return (
-            f"at most {_time(self.training)} of training (an epoch {_time(self.epoch)}, "
-            f"a step {self.step * 1000:.0f} ms), then {_time(self.scoring)} of scoring"
+            f"at most {duration(self.training)} of training (an epoch {duration(self.epoch)}, "
+            f"a step {self.step * 1000:.0f} ms), then {duration(self.scoring)} of scoring"
         )
 
 
@@ -93,9 +94,3 @@ def _timed(work: Callable[[], None]) -> float:
         work()
         times.append(perf_counter() - began)
     return sorted(times)[1]
-
-
-def _time(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

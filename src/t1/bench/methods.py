@@ -13,10 +13,10 @@ from t1.bench.evaluate import Fill
 from t1.bench.scenarios import Scenario, hide_at_test
 from t1.data.catalog import Dataset
 from t1.data.window import covered
+from t1.methods.seasons import find_period
+from t1.methods.simple import CLASSIC
+from t1.methods.tabular import RowImputer, learn_iterative, learn_knn
 from t1.metrics import ErrorSum
-from t1.models.classic import CLASSIC
-from t1.models.seasons import find_period
-from t1.models.tabular import RowImputer, learn_iterative, learn_knn
 from t1.registry import Registry
 
 Method = Callable[[Dataset, int], Fill]  # what it may learn from, and a seed
@@ -101,7 +101,7 @@ class SeriesSearch:
 
     def __call__(self, values: FloatArray, seed: int) -> FloatArray:
         assert self.name == "pswi"
-        from t1.models.pswi import Step, pswi, settings_for
+        from t1.methods.pswi import Step, pswi, settings_for
 
         def on_step(step: Step) -> None:
             if self.should_stop():

@@ -7,7 +7,7 @@ from t1.bench.standard import SERIES
 from t1.bench.store import Row
 from t1.bench.study import MAX_EPOCHS, PATIENCE
 from t1.bench.variants import SMALL, Variant
-from t1.models.catalog import MODELS
+from t1.methods.catalog import MODELS
 
 
 def duration(seconds: float) -> str:

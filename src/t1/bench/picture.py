@@ -7,7 +7,7 @@ from typing import Any
 
 from t1.bench.cost import Cost, costs
 from t1.bench.store import Row
-from t1.data.data_file import open_target
+from t1.data.atomic import open_target
 from t1.errors import InputError
 
 FORMATS = ("svg", "png", "pdf")

@@ -21,12 +21,13 @@ from t1.bench.store import Row, Store, latest
 from t1.bench.study import MAX_EPOCHS, PATIENCE, Run
 from t1.data.catalog import Dataset, load, spec
 from t1.device import own_randomness, resolve_device
+from t1.methods.catalog import build
 from t1.metrics import ErrorSum
 from t1.models.base import Batch, Model
-from t1.models.catalog import build
 from t1.progress import OnProgress
 from t1.run_state import FitResult, identity
 from t1.schedule import TrainConfig
+from t1.source import fingerprint
 from t1.train import fit
 
 Outcome = Literal["done", "was done", "stopped", "busy elsewhere", "no weights to score"]
@@ -268,7 +269,8 @@ class _Network:
             return False
         dataset, file = self.work.dataset, _version_file(folder)
         trained = int(file.read_text()) if file.exists() else 1
-        now = identity(self.model, dataset.train, dataset.valid, self.work.limits.config(self.work.run))
+        train, valid = fingerprint(dataset.train), fingerprint(dataset.valid)
+        now = identity(self.model, train, valid, self.work.limits.config(self.work.run))
         return trained == TRAINING and checkpoint.load(folder)[1].get("run", {}).get("data") == now["data"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from t1.data.catalog import Spec
 from t1.errors import InputError
-from t1.models.catalog import MODELS
+from t1.methods.catalog import MODELS
 from t1.registry import did_you_mean
 
 

@@ -12,7 +12,7 @@ from t1.bench.scenarios import MEANING
 from t1.bench.standard import METHODS, PAPER, standard
 from t1.data.catalog import Spec, names, spec, usual_scale
 from t1.errors import InputError
-from t1.models.catalog import MODELS, check_settings
+from t1.methods.catalog import MODELS, check_settings
 from t1.registry import Registry
 
 SplitName = Literal["paper", "disjoint"]

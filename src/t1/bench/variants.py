@@ -13,7 +13,7 @@ from t1.bench.store import Row, latest
 from t1.bench.study import Study
 from t1.data.catalog import Spec, spec, usual_scale
 from t1.errors import InputError
-from t1.models.catalog import MODELS
+from t1.methods.catalog import MODELS
 
 SMALL = "small"  # the declared, reduced configuration of a system; it stands beside the paper's figures
 

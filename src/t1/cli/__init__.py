@@ -12,6 +12,7 @@ from t1.cli.bench import add_bench
 from t1.cli.data import add_data
 from t1.cli.fill import add_impute, add_train
 from t1.cli.models import add_models
+from t1.cli.pretrain import add_pretrain
 from t1.errors import InputError, T1Error
 
 
@@ -22,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
         return code
     except T1Error as error:
-        print(f"t1: {error}", file=sys.stderr)
+        print(f"t1: {told(error)}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 1
     except KeyboardInterrupt:
         print("t1: interrupted, no output file was written", file=sys.stderr)
@@ -31,12 +32,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
+def told(error: T1Error) -> str:
+    """What the user reads: the message, the cure, and the option that it is about, as a flag."""
+    option = getattr(error, "option", None)
+    if option is None:
+        return str(error)
+    flag = {"minimum": "min", "maximum": "max"}.get(option, option).replace("_", "-")
+    return f"{error} (--{flag})"
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="t1", description="Fill the gaps in time series.")
     parser.add_argument("--version", action="version", version=f"t1 {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_impute(commands.add_parser("impute", help="fill the gaps of a CSV or Parquet file"))
     add_train(commands.add_parser("train", help="train T1 on a file, to be used by impute --model"))
+    add_pretrain(commands.add_parser("pretrain", help="make the weights that fill any table"))
     add_data(commands.add_parser("data", help="the benchmark's datasets: list, info, fetch"))
     add_bench(commands.add_parser("bench", help="the paper's experiments: run, table, status"))
     add_models(commands.add_parser("models", help="every system, who made it, what it costs"))

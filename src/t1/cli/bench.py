@@ -215,7 +215,7 @@ def _status(a: argparse.Namespace) -> int:
     from t1.bench.sheet import render
     from t1.bench.store import Store, latest
     from t1.bench.tables import status
-    from t1.data.data_file import open_target
+    from t1.data.atomic import open_target
 
     store = Store(a.store)
     rows = store.rows()

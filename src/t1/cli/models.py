@@ -19,7 +19,7 @@ def _models(a: argparse.Namespace) -> int:
 
     from t1.bench.paper import TITLES
     from t1.bench.standard import METHODS
-    from t1.models.catalog import MODELS
+    from t1.methods.catalog import MODELS
 
     file = resources.files("t1.models").joinpath("costs.json")
     costs = json.loads(file.read_text(encoding="utf-8"))
