@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from t1.bench.paper import TITLES
-from t1.bench.standard import METHODS, PAPER, Standard, recipes, standard
+from t1.bench.standard import PAPER, TITLES, Standard, recipes, standard
 from t1.bench.store import Row, latest
 from t1.bench.study import Study
 from t1.data.catalog import Spec, spec, usual_scale
 from t1.errors import InputError
-from t1.methods.catalog import MODELS
 
 SMALL = "small"  # the declared, reduced configuration of a system; it stands beside the paper's figures
 
@@ -106,7 +104,7 @@ def changed_settings(row: Row) -> list[str]:
 def recipe_of(row: Row) -> str | None:
     """The recipe that the row's training follows, if it is one."""
     chosen = _spec(row.dataset)
-    if chosen is None or not (row.model in METHODS or row.model in MODELS):
+    if chosen is None or row.model not in TITLES:
         return None
     return next(
         (name for name in recipes(chosen) if not _training(row, standard(chosen, row.model, name))), None
@@ -115,7 +113,7 @@ def recipe_of(row: Row) -> str | None:
 
 def _standard(row: Row) -> Standard | None:
     """What the protocol says; None for a spec file or a model that is not here: then everything is named."""
-    known = row.model in METHODS or row.model in MODELS
+    known = row.model in TITLES
     chosen = _spec(row.dataset) if known else None
     return standard(chosen, row.model) if chosen else None
 
