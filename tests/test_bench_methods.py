@@ -8,7 +8,7 @@ import t1
 from t1.bench.methods import FITTED, method_fill, score_series, training_rows
 from t1.bench.run import Limits, execute, is_done
 from t1.bench.scenarios import Scenario
-from t1.bench.standard import METHODS, SERIES, standard
+from t1.bench.standard import SERIES, UNTRAINED, standard
 from t1.bench.store import Store
 from t1.bench.study import STUDIES
 from t1.cli import main
@@ -19,11 +19,11 @@ from t1.methods.simple import linear
 
 
 def test_every_method_of_the_protocol_can_run():
-    assert set(METHODS) <= set(FITTED) | set(SERIES)
-    assert not set(METHODS) & set(MODELS)
+    assert set(UNTRAINED) <= set(FITTED) | set(SERIES)
+    assert not set(UNTRAINED) & set(MODELS)
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in SERIES])
+@pytest.mark.parametrize("name", [name for name in UNTRAINED if name not in SERIES])
 def test_a_method_gives_rows_without_training(name, waves, tmp_path):
     store = Store(tmp_path / "store")
     (run,) = STUDIES["point"].runs(data=[waves], models=[name])
@@ -150,7 +150,7 @@ def test_the_protocol_s_settings_are_settings_of_the_model(name):
 def test_t1_models_lists_every_system(capsys):
     assert main(["models"]) == 0
     out = capsys.readouterr().out
-    for name in (*MODELS, *METHODS):
+    for name in (*MODELS, *UNTRAINED):
         assert name in out
     assert "Are Transformers Effective for Time Series Forecasting?" in out
 
@@ -165,7 +165,7 @@ def table():
     return values
 
 
-@pytest.mark.parametrize("name", ["itransformer", "dlinear", "saits", *METHODS])
+@pytest.mark.parametrize("name", ["itransformer", "dlinear", "saits", *UNTRAINED])
 def test_a_system_fills_a_table_by_its_name(name, one_thread):
     if name in MODELS and MODELS[name].absent:
         pytest.skip(f"{name} needs {MODELS[name].absent}: pip install 't1-impute[bench]'")

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from t1.bench.notes import duration, run_notes, untrained
+from t1.bench.notes import run_notes, untrained
 from t1.bench.sheet import DASH, Cell, Head, Sheet
 from t1.bench.standard import SERIES
 from t1.bench.store import Row, latest
 from t1.bench.variants import Variant, line_up
+from t1.durations import duration
 from t1.errors import InputError
 
 ERRORS = {"point": ("point", "natural"), "block": ("block",)}  # column -> kinds of scenarios

@@ -10,7 +10,7 @@ import torch
 
 from t1.bench.run import Limits
 from t1.bench.scenarios import scenarios
-from t1.bench.standard import METHODS
+from t1.bench.standard import UNTRAINED
 from t1.bench.study import Run
 from t1.data.catalog import load, spec
 from t1.device import resolve_device, to_device
@@ -43,7 +43,7 @@ class Estimate:
 
 def estimate(run: Run, limits: Limits, device: str = "cpu") -> Estimate:
     """Time the steps of an untrained model on the dataset's own windows."""
-    if run.model in METHODS:
+    if run.model in UNTRAINED:
         return Estimate(step=0.0, epoch=0.0, training=0.0, scoring=0.0)
     place = resolve_device(device)
     dataset = load(run.dataset, split=run.split, scale=run.scale)

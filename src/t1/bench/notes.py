@@ -7,15 +7,8 @@ from t1.bench.standard import SERIES
 from t1.bench.store import Row
 from t1.bench.study import MAX_EPOCHS, PATIENCE
 from t1.bench.variants import SMALL, Variant
+from t1.durations import duration
 from t1.methods.catalog import MODELS
-
-
-def duration(seconds: float) -> str:
-    """A time as people say it: "45 s", "30 min", "1 h 02 min"."""
-    if seconds < 59.5:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def count(number: int, thing: str) -> str:

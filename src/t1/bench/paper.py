@@ -10,6 +10,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from t1.bench.sheet import DASH, Cell, Head, Sheet
+from t1.bench.standard import TITLES
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
@@ -17,31 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from t1.bench.study import Study
-
-# our name -> the shown one, in the order of the paper's tables; then what the paper does not have
-TITLES = {
-    "t1": "T1",
-    "timemixerpp": "TimeMixer++",
-    "moderntcn": "ModernTCN",
-    "itransformer": "iTransformer",
-    "timesnet": "TimesNet",
-    "patchtst": "PatchTST",
-    "dlinear": "DLinear",
-    "imputeformer": "ImputeFormer",
-    "saits": "SAITS",
-    "csdi": "CSDI",
-    "brits": "BRITS",
-    "pswi": "PSW-I",
-    "sssd": "SSSD",
-    "mean": "Mean",
-    "locf": "LOCF",
-    "linear": "Linear interpolation",
-    "seasonal": "Seasonal",
-    "knn": "kNN",
-    "iterative": "Iterative",
-    "nearest": "Nearest",
-    "regression": "Regression",
-}
 
 # the paper's name -> the catalogue's; the same so far, and a new spelling in a table fails here
 DATASETS = {

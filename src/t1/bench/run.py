@@ -16,7 +16,7 @@ from t1.bench.evaluate import Fill, evaluate, network_fill
 from t1.bench.machine import commit, forget_peak_memory, peak_memory_mb, versions
 from t1.bench.methods import SeriesSearch, method_fill, score_series
 from t1.bench.scenarios import Scenario, scenarios, training_hide
-from t1.bench.standard import METHODS, SERIES
+from t1.bench.standard import SERIES, UNTRAINED
 from t1.bench.store import Row, Store, latest
 from t1.bench.study import MAX_EPOCHS, PATIENCE, Run
 from t1.data.catalog import Dataset, load, spec
@@ -75,7 +75,7 @@ class Limits:
 def left(run: Run, store: Store, limits: Limits, data: str) -> list[Scenario]:
     """The scenarios that have no row yet of this data and protocol, trained as long as asked."""
     rows = [row for row in store.rows() if row.id == run.id]
-    if limits.afresh and run.model not in METHODS:
+    if limits.afresh and run.model not in UNTRAINED:
         rows = [row for row in rows if row.budget_seconds == limits.seconds]
     return _without_row(run, [row for row in latest(rows) if limits.reached(row)], data)
 
@@ -108,7 +108,7 @@ def execute(
         if not ours:
             return "busy elsewhere"
         work = _Work(run, store, limits, should_stop or (lambda: False))
-        if run.model in METHODS:
+        if run.model in UNTRAINED:
             return work.method()
         network = _Network(work, resolve_device(device))
         return network.train(on_progress) if limits.train else network.score_kept()

@@ -2,42 +2,20 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from t1.data.catalog import Spec
 from t1.errors import InputError
-from t1.methods.catalog import MODELS
+from t1.methods.catalog import METHODS, MODELS
 from t1.registry import did_you_mean
 
-
-@dataclass(frozen=True)
-class Method:
-    """A system without a network to train."""
-
-    family: str
-    paper: str = ""
-    year: int | None = None
-    needs: Mapping[str, str] = field(default_factory=dict)  # module -> the package that brings it
-
-
-METHODS = {
-    "mean": Method("a constant"),
-    "locf": Method("the last value"),
-    "linear": Method("interpolation"),
-    "seasonal": Method("a mean period"),
-    "knn": Method("near rows", "Troyanskaya et al., Missing value estimation methods, Bioinformatics", 2001),
-    "iterative": Method("chained regression", "van Buuren and Groothuis-Oudshoorn, mice, JSS", 2011),
-    "pswi": Method(
-        "optimal transport of spectra",
-        "Wang et al., Optimal Transport for Time Series Imputation, ICLR",
-        2025,
-        {"ot": "POT"},
-    ),
-}
-SERIES = ("pswi",)  # fill a whole series, so they are scored on the contiguous test part
+# Methods with nothing to train that the benchmark scores; those of SERIES fill a whole series, not windows.
+SERIES = ("pswi",)
+UNTRAINED = (*SERIES, "mean", "locf", "nearest", "linear", "seasonal", "knn", "iterative")
+TITLES = {name: METHODS[name].title for name in (*MODELS, *UNTRAINED)}  # in the order of the tables
 
 PAPER = "paper"
 # Ways to train that every dataset has, besides those of its spec. "plus" is T1+: it draws the hidden share of
@@ -65,7 +43,7 @@ def standard(chosen: Spec, model: str, recipe: str = PAPER) -> Standard:
             f"{chosen.name} has no recipe {recipe!r}.\n{did_you_mean(recipe, recipes(chosen))}",
             option="recipe",
         )
-    if model in METHODS:
+    if model in UNTRAINED:
         return Standard(settings={}, mask={}, batch_size=0, learning_rate=0.0)
     training = asdict(chosen.recipes.get(recipe, chosen.training))
     if recipe == PAPER:

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any, Literal
 
 from t1.bench.scenarios import MEANING
-from t1.bench.standard import METHODS, PAPER, standard
+from t1.bench.standard import PAPER, UNTRAINED, standard
 from t1.data.catalog import Spec, names, spec, usual_scale
 from t1.errors import InputError
 from t1.methods.catalog import MODELS, check_settings
@@ -81,7 +81,7 @@ class Study:
     ) -> list[Run]:
         """The runs, dataset by dataset; without `data`, of all datasets that are in the study."""
         for model in models or self.models:  # a wrong name or setting is said now, not after hours
-            if model not in METHODS:
+            if model not in UNTRAINED:
                 check_settings(model, settings or {})
             elif settings:
                 raise InputError(f"{model} has no settings.\nLeave --set out, or run it by itself.")

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
-from t1.bench.notes import cell_notes, duration, ending, how_far, place, run_notes
-from t1.bench.paper import AVERAGE, DATASETS, KEYS, TITLES, published
+from t1.bench.notes import cell_notes, ending, how_far, place, run_notes
+from t1.bench.paper import AVERAGE, DATASETS, KEYS, published
 from t1.bench.sheet import DASH, MARK, Cell, Head, Sheet
-from t1.bench.standard import SERIES
+from t1.bench.standard import SERIES, TITLES
 from t1.bench.store import Row, latest
 from t1.bench.study import STUDIES, Study
 from t1.bench.variants import Variant, line_up, shown
+from t1.durations import duration
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
