@@ -203,6 +203,8 @@ def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
     if a.quiet:
         return
     out = sys.stderr if a.output == "-" else sys.stdout
+    for line in result.understood:
+        print(line, file=out)
     for problem in result.problems:
         print(f"note: {problem}", file=out)
     print(result.scorecard.to_text(), file=out)
