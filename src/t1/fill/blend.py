@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray
-from t1.fill.gaps import N_CLASSES, TYPICAL
+from t1.fill.gaps import N_CLASSES, N_INNER, TYPICAL
 
 FEWEST = 4  # events below which a group says nothing on its own
 SOME = 12  # events below which a class asks its neighbours
@@ -144,10 +144,13 @@ def _pruned(weights: FloatArray) -> FloatArray:
 
 
 def _with_neighbours(code: Codes, event: IntArray, c: int) -> BoolArray:
-    """The cells of a class; where their events are few, also those of the classes nearest in length."""
-    order = np.argsort(
-        np.abs(np.log(TYPICAL / TYPICAL[c])) + 0.1 * (np.arange(N_CLASSES) != c), kind="stable"
-    )
+    """The cells of a class; where their events are few, also those of the classes nearest in length.
+
+    Gaps inside a series and gaps at its edge say nothing about each other: what interpolates well may
+    extrapolate badly.
+    """
+    alike = np.flatnonzero((np.arange(N_CLASSES) >= N_INNER) == (c >= N_INNER))
+    order = alike[np.argsort(np.abs(np.log(TYPICAL[alike] / TYPICAL[c])), kind="stable")]
     mine = np.zeros(len(code), dtype=bool)
     for k in order.tolist():
         mine |= code == k
@@ -163,6 +166,11 @@ class _Gain(NamedTuple):
     noise: float
     base: float
     n_events: int
+
+    def ahead(self, by: float) -> bool:
+        """Ahead `by` standard errors, or more where events are few: then their noise is a guess as well."""
+        wanted = by * (1 + SOME / max(self.n_events, 1))
+        return self.mean > wanted * self.noise and self.mean > MARGIN * self.base
 
 
 def _gain(weights: FloatArray, errors: FloatArray, event: IntArray) -> _Gain:
@@ -182,9 +190,6 @@ def _trusted(shared: _Gain, own: _Gain) -> bool:
     """A blend fills if it is clearly ahead of linear in all columns and not behind in this one, or ahead here."""
     if shared.n_events < FEWEST:
         return False
-    ahead = shared.mean > AHEAD * shared.noise and shared.mean > MARGIN * shared.base
     if own.n_events < FEWEST:
-        return ahead
-    own_ahead = own.mean > AHEAD_ALONE * own.noise and own.mean > MARGIN * own.base
-    behind = own.mean < 0 and own.n_events >= FEWEST
-    return own_ahead or (ahead and not behind)
+        return shared.ahead(AHEAD)
+    return own.ahead(AHEAD_ALONE) or (shared.ahead(AHEAD) and own.mean >= 0)

@@ -15,7 +15,7 @@ from numpy.random import Generator
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
 from t1.data.blocks import column_blocks
 from t1.fill.events import Event, Events, default_events, own_events
-from t1.fill.gaps import N_CLASSES, N_INNER, Gaps, find_runs, gap_class
+from t1.fill.gaps import EDGE, N_CLASSES, N_INNER, Gaps, find_runs, gap_class
 from t1.panel import Panel
 
 CHOOSE, CALIBRATE, REPORT = PARTS = (0, 1, 2)
@@ -71,7 +71,9 @@ def rehearse(panel: Panel, rng: Generator) -> Rehearsal:
     longest = int(sizes.max(initial=0))
     # A long gap is shortened, within its class if three of it fit: each part needs one.
     limit = min(longest // 4, max(min(96, typical // 3), typical // 6))
-    events = own_events(runs, alive, limit) if has_gaps else default_events(alive, limit)
+    # Edges are shortened more: how errors grow with the distance is seen on the way, and each part needs a few.
+    edge_limit = min(limit, max(EDGE[-1][0], typical // 9))
+    events = own_events(runs, alive, limit, edge_limit) if has_gaps else default_events(alive, limit)
     if limit and len(events):
         events = events.thinned(rng)
         _place_long_ones_first(board, events, rng)
@@ -103,14 +105,15 @@ def _copies(panel: Panel, rng: Generator, edges: bool) -> tuple[list[tuple[int, 
 
 
 def _pieces(panel: Panel, rng: Generator, *, cut: bool, length: int) -> list[tuple[int, int, int]]:
-    """The series, long ones in pieces of about `length` rows; with `cut` a short one in two, to have more edges."""
+    """The series, long ones in pieces of about `length` rows; with `cut` a short one too, to have edges."""
     pieces = []
     for s, span in enumerate(panel.spans):
         size = span.stop - span.start
         n = max(1, round(size / max(length, 1)))
         borders = [span.start + round(size * (k + (rng.random() - 0.5) * 0.5) / n) for k in range(1, n)]
         if n == 1 and cut and size >= 96:
-            borders = [span.start + int(size * rng.uniform(0.35, 0.65))]
+            n = int(np.clip(size // 400, 2, 4))
+            borders = [span.start + int(size * (k + rng.uniform(-0.3, 0.3)) / n) for k in range(1, n)]
         ends = [span.start, *borders, span.stop]
         pieces += [(s, a, b) for a, b in pairwise(ends) if b > a]
     return pieces
