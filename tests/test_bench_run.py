@@ -582,6 +582,18 @@ def test_the_authors_recipe_of_aqi36_trains_on_all_cells():
         STUDIES["point"].runs(data=["ETTh1"], recipe="authors")
 
 
+def test_t1_plus_draws_the_share_and_averages_the_weights(waves, tmp_path, capsys):
+    store = Store(tmp_path / "store")
+    (run,) = STUDIES["point"].runs(data=[waves], recipe="plus", settings=SMALL)
+    assert execute(run, store, ONE) == "done"
+    assert execute(run, store, ONE) == "was done"
+    assert store.rows()[0].average == 0.999 and store.rows()[0].mask["rate"] == [0.05, 0.85]
+    plain = STUDIES["point"].runs(data=[waves], recipe="plus")[0]
+    assert execute(plain, store, Limits(max_epochs=1, score_every=9)) == "done"
+    labels = [variant.label for variant in line_up(store.rows())]
+    assert sorted(labels) == ["T1 (n_channels=8, residual_scale=0.1, plus)", "T1+"]
+
+
 def test_a_recipe_can_be_run(waves, tmp_path):
     spec_file = Path(waves)
     spec_file.write_text(spec_file.read_text() + '[recipes.sizes]\nloss = "absolute"\n')

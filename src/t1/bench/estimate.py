@@ -21,7 +21,7 @@ from t1.models.base import Batch
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds; training is an upper bound, for it may stop early."""
+    """Seconds; training is an upper bound: it may stop early."""
 
     step: float
     epoch: float  # with its validation
@@ -63,19 +63,13 @@ def estimate(run: Run, limits: Limits, device: str = "cpu") -> Estimate:
         model.zero_grad(set_to_none=True)
 
     @torch.no_grad()
-    def validate() -> None:
-        model.eval()
-        model.validation_errors(batch)
-
-    @torch.no_grad()
     def fill() -> None:
         filler.eval()
         filler(batch.values, batch.observed)
 
-    per_step = _timed(step)
-    epoch = per_step * -(-len(dataset.train) // run.batch_size)
-    epoch += _timed(validate) / len(values) * len(dataset.valid)
-    per_window = _timed(fill) / len(values) * (passes / 2 if quick else 1)
+    per_step, per_fill = _timed(step), _timed(fill) / len(values)  # of a batch, of a window
+    epoch = per_step * -(-len(dataset.train) // run.batch_size) + per_fill * len(dataset.valid)
+    per_window = per_fill * (passes / 2 if quick else 1)
     training = epoch * limits.max_epochs
     n_scenarios = len(scenarios(spec(run.dataset)))
     return Estimate(

@@ -13,29 +13,36 @@ from t1.bench.evaluate import Fill
 from t1.bench.scenarios import Scenario, hide_at_test
 from t1.data.catalog import Dataset
 from t1.data.window import covered
+from t1.methods import simple
 from t1.methods.seasons import find_period
-from t1.methods.simple import CLASSIC
 from t1.methods.tabular import RowImputer, learn_iterative, learn_knn
 from t1.metrics import ErrorSum
 from t1.registry import Registry
 
-Method = Callable[[Dataset, int], Fill]  # what it may learn from, and a seed
+Windows = Callable[[FloatArray], FloatArray]  # (windows, time, vars), NaN where missing -> the same, filled
 
-FITTED: Registry[Method] = Registry("method")
+FITTED: Registry[Callable[[Dataset, int], Windows]] = Registry("method")  # what it may learn from, and a seed
+
+
+def method_fill(name: str, dataset: Dataset, seed: int) -> Fill:
+    """The method of that name, ready to fill windows."""
+    method = FITTED[name](dataset, seed)
+
+    def fill(values: npt.NDArray[np.float32], observed: BoolArray) -> npt.NDArray[np.float32]:
+        return _known(method(np.where(observed, values, np.nan).astype(np.float64)))
+
+    return fill
 
 
 def _column_by_column(name: str) -> None:
     """A method that looks at one column of one window at a time: all windows are one wide table to it."""
 
-    @FITTED.add(name)
-    def method(dataset: Dataset, seed: int) -> Fill:
-        def fill(values: npt.NDArray[np.float32], observed: BoolArray) -> npt.NDArray[np.float32]:
-            n, time, n_vars = values.shape
-            shown = np.where(observed, values, np.nan).astype(np.float64)
-            wide = shown.transpose(1, 0, 2).reshape(time, n * n_vars)
-            return _known(CLASSIC[name](wide).reshape(time, n, n_vars).transpose(1, 0, 2))
+    def fill(shown: FloatArray) -> FloatArray:
+        n, time, n_vars = shown.shape
+        wide = shown.transpose(1, 0, 2).reshape(time, n * n_vars)
+        return simple.CLASSIC[name](wide).reshape(time, n, n_vars).transpose(1, 0, 2)
 
-        return fill
+    FITTED.add(name)(lambda dataset, seed: fill)
 
 
 for _name in ("mean", "locf", "nearest", "linear"):
@@ -43,46 +50,30 @@ for _name in ("mean", "locf", "nearest", "linear"):
 
 
 @FITTED.add("seasonal")
-def seasonal(dataset: Dataset, seed: int) -> Fill:
+def seasonal(dataset: Dataset, seed: int) -> Windows:
     """The period is found in the training part; a window shorter than two periods has no season to show."""
-    train = training_rows(dataset)
-    period = find_period(train)
-
-    def fill(values: npt.NDArray[np.float32], observed: BoolArray) -> npt.NDArray[np.float32]:
-        shown = np.where(observed, values, np.nan).astype(np.float64)
-        method = "linear" if period is None or 2 * period > values.shape[1] else "seasonal"
-        settings = {} if method == "linear" else {"period": period}
-        return _known(np.stack([CLASSIC[method](window, **settings) for window in shown]))
-
-    return fill
+    period, window = find_period(training_rows(dataset)), dataset.test.window
+    if period is None or 2 * period > window:
+        return FITTED["linear"](dataset, seed)
+    return lambda shown: np.stack([simple.seasonal(one, period=period) for one in shown])
 
 
-def _row_by_row(rows: RowImputer) -> Fill:
+def _row_by_row(rows: RowImputer) -> Windows:
     """A time step is a sample, whatever its window."""
     rows.learn()
-
-    def fill(values: npt.NDArray[np.float32], observed: BoolArray) -> npt.NDArray[np.float32]:
-        shown = np.where(observed, values, np.nan).astype(np.float64)
-        return _known(rows.fill(shown.reshape(-1, values.shape[-1])).reshape(values.shape))
-
-    return fill
+    return lambda shown: rows.fill(shown.reshape(-1, shown.shape[-1])).reshape(shown.shape)
 
 
 @FITTED.add("knn")
-def knn(dataset: Dataset, seed: int) -> Fill:
+def knn(dataset: Dataset, seed: int) -> Windows:
     """scikit-learn's KNNImputer on the training rows."""
     return _row_by_row(learn_knn(training_rows(dataset)))
 
 
 @FITTED.add("iterative")
-def iterative(dataset: Dataset, seed: int) -> Fill:
+def iterative(dataset: Dataset, seed: int) -> Windows:
     """scikit-learn's IterativeImputer on the training rows."""
     return _row_by_row(learn_iterative(training_rows(dataset), seed=seed))
-
-
-def method_fill(name: str, dataset: Dataset, seed: int) -> Fill:
-    """The method of that name, ready to fill windows."""
-    return FITTED[name](dataset, seed)
 
 
 class Stopped(Exception):

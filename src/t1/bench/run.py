@@ -52,6 +52,7 @@ class Limits:
             seed=run.seed,
             batch_size=run.batch_size,
             learning_rate=run.learning_rate,
+            average=run.average,
             schedule="constant" if self.seconds is None else "cosine",
             max_epochs=self.max_epochs,
             patience=self.patience,
@@ -259,7 +260,7 @@ class _Network:
                 steps = checkpoint.load(folder)[1]["state"]["step"]
                 here = [row for row in rows if row.steps == steps]
                 if folder.name != "training":
-                    here = [row for row in here if folder.name == f"afresh-{row.budget_seconds:g}s"]
+                    here = [row for row in here if folder.name == f"afresh-{row.budget_seconds or 0:g}s"]
                 if here:
                     yield folder, here
 

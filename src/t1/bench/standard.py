@@ -21,19 +21,25 @@ PAPER = "paper"
 # Ways to train that every dataset has, besides those of its spec. "plus" is T1+: it draws the hidden share of
 # each window, so that one model has seen all shares.
 RECIPES: dict[str, dict[str, Any]] = {
-    "plus": {"mask": {"kind": "point", "rate": [0.05, 0.85]}, "batch_size": 32, "learning_rate": 1.5e-3},
+    "plus": {
+        "mask": {"kind": "point", "rate": [0.05, 0.85]},
+        "batch_size": 32,
+        "learning_rate": 1.5e-3,
+        "average": 0.999,
+    },
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standard:
-    """The settings and the training that a run has if nobody asks for others."""
+    """The protocol's settings and training for one system on one dataset."""
 
     settings: Mapping[str, Any]
     mask: Mapping[str, Any]
     batch_size: int
     learning_rate: float
     loss: str = ""
+    average: float | None = None
 
 
 def standard(chosen: Spec, model: str, recipe: str = PAPER) -> Standard:

@@ -2,7 +2,7 @@
 
     store/
       rows.jsonl      committed; a row is written once, whole, under a lock
-      runs/<id>/      the checkpoints of a run, and the lock that says somebody is at it
+      runs/<id>/      the checkpoints of a run, and the lock of the process that carries it out
 
 A power cut can leave half a line at the end: it is not read, and cut off by the next append.
 """
@@ -56,6 +56,7 @@ class Row:
     score_every: int = 1  # of the test windows; more than 1: not all were scored
     scale: str = "train"  # the rows that units come from, or "series" for all
     loss: str = ""  # if not the model's own
+    average: float | None = None  # decay of the running average of the weights, if there is one
     # What the figures depend on besides the settings; rows from before these were recorded have none of them.
     data: str = ""  # the dataset's checksum
     training: int = 0  # version of the training protocol
@@ -112,7 +113,7 @@ class Store:
         return latest(self.rows())
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Write rows that are not there yet, all in one piece, whoever else writes at the same time."""
+        """Append the rows that are not in the file yet, in one locked write."""
         lock = self.folder / "runs" / "rows.lock"
         lock.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(lock), self.path.open("a+b") as stream:  # a killed process gives the lock back

@@ -18,7 +18,11 @@ from t1.registry import Registry
 SplitName = Literal["paper", "disjoint"]
 Size = Literal["paper", "small"]  # small: a declared, reduced configuration, for the systems that have one
 MAX_EPOCHS, PATIENCE = 300, 30  # the full protocol
-LATER = {"scale": "train", "loss": ""}  # part of an id only if they are not this, so that older ids stay
+LATER = {
+    "scale": "train",
+    "loss": "",
+    "average": None,
+}  # part of an id only if they are not this, so that older ids stay
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,11 +39,12 @@ class Run:
     split: SplitName = "paper"
     scale: str = "train"  # the rows that units come from, or "series" for all
     loss: str = ""  # the model's own, if no other
+    average: float | None = None  # decay of a running average of the weights
 
     @property
     def id(self) -> str:
         """A hash of the fields: equal runs have equal ids, on every machine."""
-        fields = {key: value for key, value in asdict(self).items() if LATER.get(key) != value}
+        fields = {k: v for k, v in asdict(self).items() if k not in LATER or LATER[k] != v}
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:12]
 
     def __str__(self) -> str:

@@ -127,12 +127,12 @@ def recipe_of(row: Row) -> str | None:
 
 def _trained(row: Row, usual: Standard | None) -> list[str]:
     """How the row was trained, where that is not the usual way."""
-    return _changes(_training(row), _training(usual) if usual else {"loss": ""})
+    return _changes(_training(row), _training(usual) if usual else {"loss": "", "average": None})
 
 
 def _training(of: Row | Standard) -> dict[str, Any]:
     mask = {f"mask {key}": value for key, value in sorted(of.mask.items())}
-    return {**mask, "batch_size": of.batch_size, "learning_rate": of.learning_rate, "loss": of.loss}
+    return mask | {key: getattr(of, key) for key in ("batch_size", "learning_rate", "loss", "average")}
 
 
 def _changes(ours: Mapping[str, Any], usual: Mapping[str, Any]) -> list[str]:

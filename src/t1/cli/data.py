@@ -142,7 +142,7 @@ def _fetch(a: argparse.Namespace) -> int:
 
 @contextmanager
 def _bar(title: str) -> Iterator[Any]:
-    """A progress bar on stderr in the form that pooch wants, or False where nobody looks."""
+    """A progress bar on stderr in the form that pooch wants, or False if stderr is no terminal."""
     if not sys.stderr.isatty():
         yield False
         return

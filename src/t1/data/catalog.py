@@ -7,17 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
-from itertools import pairwise
-from math import ceil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from t1.arrays import BoolArray
 from t1.data import split as splits
@@ -143,74 +137,12 @@ def _checksum(raw: Raw, parts: Split, window: int) -> str:
 
 def _split(s: Spec, raw: Raw, *, disjoint: bool) -> Split:
     options = {key: value for key, value in s.split.items() if key != "kind"}
-    kind = s.split["kind"]
-    if kind == "window_share" and disjoint:
-        kind = "disjoint"
-    match kind:
-        case "rows":
-            return splits.by_rows(len(raw.values), s.window, **options)
-        case "window_share":
-            return splits.by_window_share(len(raw.values), s.window, **options)
-        case "disjoint":
-            return splits.disjoint(len(raw.values), s.window, **options)
-        case "samples":
-            return by_samples(len(raw.values), s.window, **options)
-        case _:
-            if raw.times is None:
-                raise InputError(
-                    f"{s.name} is split by months, but its file has no column of dates.\n"
-                    'Name it in the spec, options = { time = "..." }, or split by another kind.'
-                )
-            return by_months(raw.times, s.window, **options)
-
-
-def by_samples(n_rows: int, window: int, *, test: float, valid: float, seed: int) -> Split:
-    """Samples of `window` rows: a share for test, a share of the rest for validation, both rounded up."""
-    n, rest = divmod(n_rows, window)
-    if rest:
+    kind = "disjoint" if disjoint and s.split["kind"] == "window_share" else s.split["kind"]
+    if kind != "months":
+        return splits.BY_LENGTH[kind](len(raw.values), s.window, **options)
+    if raw.times is None:
         raise InputError(
-            f"{n_rows} rows are no whole number of samples of {window} rows.\n"
-            "Give every sample the same number of rows."
+            f"{s.name} is split by months, but its file has no column of dates.\n"
+            'Name it in the spec, options = { time = "..." }, or split by another kind.'
         )
-    n_test = ceil(n * Fraction(str(test)))
-    n_valid = ceil((n - n_test) * Fraction(str(valid)))
-    order = np.random.default_rng(seed).permutation(n)
-    chosen = np.split(order, [n_test, n_test + n_valid])
-    of_test, of_valid, of_train = (np.sort(part) * window for part in chosen)
-    return _not_empty(Split(train=of_train, valid=of_valid, test=of_test))
-
-
-def by_months(
-    times: npt.NDArray[Any], window: int, *, test: Collection[int], valid: Collection[int]
-) -> Split:
-    """Calendar months for test and validation, the others for training; windows stay inside each month."""
-    import pandas as pd
-
-    try:
-        stamps = pd.DatetimeIndex(pd.to_datetime(times))
-    except ValueError as error:
-        raise InputError(f"the column of dates cannot be read: {error}.\nWrite 2014-05-01 01:00.") from None
-    months = np.asarray(stamps.year * 12 + stamps.month)
-    steps = np.diff(stamps.to_numpy())
-    kinds, counts = np.unique(steps, return_counts=True)
-    usual = kinds[counts.argmax()] if len(kinds) else steps
-    # A new stretch begins with every month of every year, and after rows that are absent inside a month.
-    breaks = np.flatnonzero((np.diff(months) != 0) | (steps != usual))
-    edges = np.concatenate([[0], breaks + 1, [len(months)]])
-    parts: dict[str, list[splits.Starts]] = {"train": [], "valid": [], "test": []}
-    for begin, end in pairwise(edges):
-        month = int(stamps[begin].month)
-        part = "test" if month in test else "valid" if month in valid else "train"
-        parts[part].append(np.arange(begin, end - window + 1))
-    return _not_empty(
-        Split(**{part: np.concatenate([*runs, []]).astype(np.int64) for part, runs in parts.items()})
-    )
-
-
-def _not_empty(split: Split) -> Split:
-    for part in ("train", "valid", "test"):
-        if len(getattr(split, part)) == 0:
-            raise InputError(
-                f"the {part} part has no window.\nUse a shorter window, or give it a larger share."
-            )
-    return split
+    return splits.by_months(raw.times, s.window, **options)

@@ -21,7 +21,7 @@ class Fetched:
 
     path: Path
     sha256: str
-    checked: bool  # False: no checksum is known, so nobody can say that it is the right file
+    checked: bool  # False: the spec has no checksum to compare with
     downloaded: bool  # False: it was there already
 
 
