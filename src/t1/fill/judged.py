@@ -235,6 +235,8 @@ def fit_panel(
         )
     if method is not None:
         METHODS[method]  # an unknown name is told now
+    if method == "t1-zero":
+        method, tune = "t1", False
     names = ["linear", *([method] if method not in (None, "linear") else [])]
     if method is None:
         names = [name for name, entry in METHODS.items() if entry.default]
