@@ -49,7 +49,7 @@ def stuck_stretch(column: FloatArray) -> tuple[int, int, float] | None:
     lengths = np.diff(edges)
     usual = float(np.median(lengths))
     k = int(np.where(x[edges[:-1]] == 0, 0, lengths).argmax())
-    if lengths[k] < max(STUCK, 10 * usual) or x[edges[k]] in (x.min(), 0) or len(lengths) < STUCK:
+    if lengths[k] < max(STUCK, 10 * usual) or x[edges[k]] in (x.min(), x.max(), 0) or len(lengths) < STUCK:
         return None
     return int(seen[edges[k]]), int(lengths[k]), float(x[edges[k]])
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import numpy.typing as npt
 
 from t1.arrays import AnyArray
-from t1.data.csv.numbers import Numbers
+from t1.data.csv.numbers import CELLS, WIDEST, Numbers
 from t1.data.csv.scan import Cells
 from t1.data.csv.styles import Style, find_style
 from t1.data.data_file import Choice
@@ -56,6 +57,10 @@ class Sheet:
         if column not in self._kept:
             self._kept[column] = self.texts(column)
         return self._kept[column]
+
+    def forget_texts(self) -> None:
+        """Free the memory of texts that nobody will ask for again."""
+        self._kept.clear()
 
     # ------------------------------------------------------------ time
 
@@ -284,9 +289,26 @@ def texts_of(cells: Cells, column: int, encoding: str, limit: int | None = None)
     ends = cells.ends[:limit, column]
     first = cells.row_starts if column == 0 else cells.ends[:, column - 1] + 1
     starts = np.minimum(first[:limit], ends)
+    width = int(ends[0] - starts[0]) if len(ends) else 0
+    if 0 < width <= WIDEST and (ends - starts == width).all():  # time stamps mostly are: many at once
+        texts: list[str] = []
+        windows = np.lib.stride_tricks.sliding_window_view(cells.data, width)
+        for begin in range(0, len(starts), CELLS):
+            block = windows[starts[begin : begin + CELLS]]
+            if not _is_plain(block):
+                break
+            texts += block.view(f"S{width}").ravel().astype(f"U{width}").tolist()
+        else:
+            return texts
     raw = memoryview(cells.data.data)
     spans = zip(starts.tolist(), ends.tolist(), strict=True)
     return [decode(bytes(raw[a:b]), encoding).strip() for a, b in spans]
+
+
+def _is_plain(block: npt.NDArray[np.uint8]) -> bool:
+    """Whether cells are plain ASCII without quotes, and have blanks only inside."""
+    plain = (block < 128).all() and (block >= ord(" ")).all() and not (block == ord('"')).any()
+    return bool(plain and (block[:, [0, -1]] != ord(" ")).all())
 
 
 def decode(raw: bytes, encoding: str) -> str:
