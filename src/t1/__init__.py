@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from t1.models.t1 import T1 as T1
     from t1.models.t1 import T1Config as T1Config
 
-__version__ = "0.2.0"
+__version__ = "0.1.0"
 
 # imported on first use: `import t1` stays fast, torch is loaded only when a model is wanted
 _LAZY = {
