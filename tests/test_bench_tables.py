@@ -663,6 +663,28 @@ def test_the_page_compares_where_several_were_trained():
     assert "![ETTh1: accuracy over cost](cost-ETTh1.svg)" in page
 
 
+def test_the_variants_of_a_study_stand_in_its_own_table():
+    runs = dict(STUDIES["ablation"].variants("ETTh1", "t1", 102, "paper", {}))
+    chosen = {
+        label: runs[label] for label in ("T1: full model", "Cross-variable: w/o", "Embedding: w/o mask")
+    }
+    short = {"budget_seconds": 480.0, "train_seconds": 480.0, "steps": 200}
+    rows = [
+        again
+        for error, run in zip((0.06, 0.12, 0.07), chosen.values(), strict=True)
+        for again in points((error,) * 4, id=run.id, settings=dict(run.settings), **short)
+    ]
+    longer = points((0.05,) * 4, id=runs["T1: full model"].id)
+    page = re.sub(" +", " ", results_page([*longer, *rows]))
+    assert page.count("## Ablation: MSE") == 1
+    assert "## Point missing: T1\n" in page, "no variant beside it"
+    assert "| ETTh1 | T1: full model | **0.060†** |" in page, "with the budget of the others"
+    assert "| ETTh1 | 0.1 | 0.050† | 0.024 |" in page, "with the longest training"
+    assert "| ETTh1 | Cross-variable: w/o | 0.120† |" in page
+    assert "t1 bench run ablation --data ETTh1 --seeds 102 --budget 480s\n" in page
+    assert "cross=" not in page
+
+
 def test_the_page_without_rows_is_the_papers():
     page = results_page([])
     assert "t1 bench run point --data ETTh1 --models t1 --seeds 102\n" in page

@@ -21,15 +21,19 @@ def results_page(rows: Sequence[Row]) -> str:
 
     `rows` may have several states of a run: tables are of the latest, costs of every budget.
     """
-    every = _not_superseded(rows)
+    known = _not_superseded(rows)
+    settings = {name: each for name in STUDIES if len(each := _compared(name, known)) > 1}
+    plain = {row.id for variant, each in line_up(known).items() if variant.plain for row in each}
+    special = {row.id for each in settings.values() for rows in each.values() for row in rows} - plain
+    every = [row for row in known if row.id not in special]  # the others stand in the table of their study
     rows = latest(every)
     first = [render(headline(rows), "md")] if rows else []
-    parts = ["# Results", *_what(rows), *first, "## How to reproduce", *_how(every)]
-    for name, study in STUDIES.items():
-        if not study.changes and (study.published or any(row.kind in study.kinds for row in rows)):
+    commands = [*_commands(every), *(_study_command(name, each) for name, each in settings.items())]
+    parts = ["# Results", *_what(rows), *first, "## How to reproduce", *_how(commands)]
+    for name in _main():
+        if STUDIES[name].published or any(row.kind in STUDIES[name].kinds for row in rows):
             parts += [render(sheet, "md") for sheet in _own_tables(name, rows)]
-        elif study.changes and sum(map(bool, line_up(every, study).values())) > 1:
-            parts.append(render(table(name, every), "md"))
+    parts += [render(table(name, known), "md") for name in settings]
     several = compared(rows)
     for dataset in sorted({row.dataset for row in rows}, key=_place):
         if len({row.model for row in rows if row.dataset == dataset}) > 1:
@@ -89,9 +93,9 @@ def _versions(rows: Sequence[Row]) -> str:
     return ", ".join(sorted({f"{name} {version}" for row in rows for name, version in row.versions.items()}))
 
 
-def _how(rows: Sequence[Row]) -> Iterator[str]:
+def _how(commands: Sequence[str]) -> Iterator[str]:
     yield "One training serves all scenarios of a dataset. What is done is skipped, so these can be repeated:"
-    commands = _commands(rows) or ["t1 bench run point --data ETTh1 --models t1 --seeds 102"]
+    commands = commands or ["t1 bench run point --data ETTh1 --models t1 --seeds 102"]
     yield "\n".join(["```", *commands, "```"])
     listed = ["t1 bench status", *(f"t1 bench table {study}" for study in _main())]
     yield f"Then: {', '.join(f'`{command}`' for command in listed)}."
@@ -100,6 +104,22 @@ def _how(rows: Sequence[Row]) -> Iterator[str]:
 def _main() -> list[str]:
     """The studies that compare models; a run of one serves them all where a dataset has their scenarios."""
     return [name for name, study in STUDIES.items() if not study.changes]
+
+
+def _compared(study: str, rows: Sequence[Row]) -> dict[Variant, list[Row]]:
+    """What a study of settings compares, as far as it has run."""
+    if not STUDIES[study].changes:
+        return {}
+    return {variant: each for variant, each in line_up(rows, STUDIES[study]).items() if each}
+
+
+def _study_command(study: str, compared: dict[Variant, list[Row]]) -> str:
+    rows = [row for each in compared.values() for row in each]
+    data = ",".join(sorted({row.dataset for row in rows}, key=_place))
+    seeds = ",".join(sorted({str(row.seed) for row in rows}))
+    budget = rows[0].budget_seconds
+    words = "" if budget is None else f" --budget {budget:g}s"
+    return f"t1 bench run {study} --data {shlex.quote(data)} --seeds {seeds}{words}"
 
 
 def _commands(rows: Sequence[Row]) -> list[str]:
@@ -113,16 +133,10 @@ def _commands(rows: Sequence[Row]) -> list[str]:
         if row.key in final or row.budget_seconds is not None:  # others are on the way of a run that went on
             kinds = {other.kind for other in rows if other.id == row.id}
             study = next(i for i, name in enumerate(_main()) if kinds & {*STUDIES[name].kinds})
-            lines.add(
-                (
-                    study,
-                    row.model,
-                    _options(row) + " --afresh" * (row.key not in final),
-                    row.dataset,
-                    row.seed,
-                )
-            )
-    found = pd.DataFrame(sorted(lines), columns=["study", "model", "options", "data", "seeds"])
+            options = _options(row) + " --afresh" * (row.key not in final)
+            lines.add((study, row.model, options, row.dataset, row.seed))
+    columns = ["study", "model", "options", "data", "seeds"]
+    found = pd.DataFrame(sorted(lines), columns=columns)
     # Seeds go together, then datasets that have the same ones, then models on the same datasets.
     joined = {
         "seeds": lambda seeds: ",".join(map(str, sorted(seeds))),
@@ -135,9 +149,7 @@ def _commands(rows: Sequence[Row]) -> list[str]:
     found = found.sort_values(["study", "data", "seeds", "options"])
     return [
         f"t1 bench run {_main()[study]} --data {data} --models {model} --seeds {seeds}{options}"
-        for study, model, options, data, seeds in found[
-            ["study", "model", "options", "data", "seeds"]
-        ].to_numpy()
+        for study, model, options, data, seeds in found[columns].to_numpy()
     ]
 
 
