@@ -138,10 +138,12 @@ class FittedFill:
 
 def load(folder: str | Path) -> FittedFill:
     """Read a fitted fill that `FittedFill.save` or `t1 train` wrote."""
-    kept = load_kept(
-        Path(folder), KIND, "Give a folder that t1 train or FittedFill.save wrote, or fit again."
-    )
-    return FittedFill(kept["fill"], kept["reading"])
+    cure = "Give a folder that t1 train or FittedFill.save wrote, or fit again."
+    kept = load_kept(Path(folder), KIND, cure)
+    fill, reading = kept.get("fill"), kept.get("reading")
+    if not isinstance(fill, JudgedFill) or not isinstance(reading, dict):
+        raise InputError(f"{folder} was altered: no fitted fill is in it", cure=cure, option="model")
+    return FittedFill(fill, reading)
 
 
 def fit(
