@@ -143,10 +143,12 @@ class FittedFill:
 
 def load(folder: str | Path) -> FittedFill:
     """Read a fitted fill that `FittedFill.save` or `t1 train` wrote."""
-    kept = load_kept(
-        Path(folder), KIND, "Give a folder that t1 train or FittedFill.save wrote, or fit again."
-    )
-    return FittedFill(kept["fill"], kept["reading"], kept["kinds"])
+    cure = "Give a folder that t1 train or FittedFill.save wrote, or fit again."
+    kept = load_kept(Path(folder), KIND, cure)
+    fill, reading, kinds = kept.get("fill"), kept.get("reading"), kept.get("kinds")
+    if not isinstance(fill, JudgedFill) or not isinstance(reading, dict) or not isinstance(kinds, dict):
+        raise InputError(f"{folder} was altered: no fitted fill is in it", cure=cure, option="model")
+    return FittedFill(fill, reading, kinds)
 
 
 def fit(

@@ -13,7 +13,7 @@ from time import perf_counter
 
 import numpy as np
 
-from t1.arrays import BoolArray, FloatArray, IntArray, Lengths
+from t1.arrays import BoolArray, FloatArray, IntArray, Labels, Lengths
 from t1.data.blocks import column_blocks
 from t1.data.kinds import Kind
 from t1.errors import InputError
@@ -27,6 +27,7 @@ from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard, score
 from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.catalog import METHODS, fit_of
+from t1.methods.columns import Linear
 from t1.methods.network import network_fit
 from t1.methods.seasons import find_periods, moments
 from t1.methods.t1 import T1Fill
@@ -140,14 +141,14 @@ class JudgedFill:
             wanted |= np.array([name in ("t1", "t1 tuned") for name in self.method_names])
         return wanted
 
-    def _labels(self, gaps: Gaps) -> tuple[np.ndarray, tuple[str, ...]]:
+    def _labels(self, gaps: Gaps) -> tuple[Labels, tuple[str, ...]]:
         """The code of each cell's method or blend, and the names of the codes."""
         group = gaps.column * N_CLASSES + gaps.code
         names: dict[str, int] = {}
-        code = np.zeros(self.blend.weights.shape[0] * N_CLASSES, dtype=np.int8)
+        code = np.zeros(self.blend.weights.shape[0] * N_CLASSES, dtype=np.int16)
         for g in np.unique(group).tolist():
             name = self.blend.label(*divmod(g, N_CLASSES))
-            code[g] = names.setdefault(name, min(len(names), 126))
+            code[g] = names.setdefault(name, len(names))
         return code[group], tuple(names)
 
     # ------------------------------------------------------------ judging
@@ -237,6 +238,8 @@ def fit_panel(
         METHODS[method]  # an unknown name is told now
     if method == "t1-zero":
         method, tune = "t1", False
+    if not learning.every and panel.observed[:, panel.known].all():
+        return _nothing_to_fill(panel, method)
     names = ["linear", *([method] if method not in (None, "linear") else [])]
     if method is None:
         names = [name for name, entry in METHODS.items() if entry.default]
@@ -333,6 +336,31 @@ class _Judged:
             notes=tuple(dict.fromkeys(self.learning.notes)),
             seconds=seconds,
         )
+
+
+def _nothing_to_fill(panel: Panel, method: str | None) -> JudgedFill:
+    """The judged fill of a panel without gaps, for which nothing has to be learned."""
+    none = np.zeros(0, dtype=np.intp)
+    untested = np.zeros((panel.n_vars, N_CLASSES), dtype=bool)
+    return JudgedFill(
+        columns=panel.columns,
+        methods=(Linear(),),
+        blend=Blend.of_one(("linear",), "linear", panel.n_vars, untested),
+        evidence=Evidence(
+            errors=np.zeros((1, 0)),
+            column=none,
+            code=none,
+            event=none,
+            part=none,
+            distance=none.astype(np.int32),
+            down=None,
+            up=None,
+        ),
+        scale=np.ones(panel.n_vars),
+        alive=panel.known,
+        missing=np.zeros((panel.n_vars, N_CLASSES), dtype=np.intp),
+        forced=method,
+    )
 
 
 def _fit_of(name: str, learning: Learning) -> Fit:

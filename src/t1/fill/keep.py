@@ -73,7 +73,12 @@ def load_kept(folder: Path, kind: str, cure: str) -> dict[str, Any]:
     tensors, info = checkpoint.load(folder)
     if info.get("kind") != kind or info.get("version") != VERSION:
         raise InputError(f"{folder} holds no {kind} of this version", cure=cure, option="model")
-    return {name: _unpack(thing, tensors) for name, thing in info["kept"].items()}
+    try:
+        return {name: _unpack(thing, tensors) for name, thing in info["kept"].items()}
+    except InputError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"{folder} was altered: {error}", cure=cure, option="model") from None
 
 
 def _pack(x: Any, tensors: dict[str, Tensor]) -> Any:
