@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from t1.fill.learned import T1Candidate, group_columns
 
 import t1
 from t1.errors import InputError
-from t1.fill.learned import T1Candidate, group_columns
 from t1.options import Options, _seconds
 
 QUICK = {"budget": "2s"}

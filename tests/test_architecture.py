@@ -11,15 +11,17 @@ SRC = Path(__file__).parents[1] / "src" / "t1"
 
 # from the ground up: a module may import from lower floors and from its own
 FLOORS = [
-    {"arrays", "errors", "registry"},
-    {"data", "missing", "synthetic", "metrics"},
-    {"checkpoint", "device", "memory"},
-    {"models", "weights"},
-    {"train", "run_state", "average", "schedule", "source", "validation", "workers", "progress", "network"},
-    {"imputer", "fill", "pretrain"},
+    {"arrays", "errors", "registry", "durations"},
+    {"panel"},
+    {"data", "missing", "metrics", "synthetic"},
+    {"checkpoint", "device", "memory", "progress"},
+    {"models"},
+    {"train", "average", "run_state", "schedule", "source", "validation", "workers", "weights"},
+    {"methods"},
+    {"fill", "pretrain"},
     {"report", "bench"},
     {"options"},
-    {"api"},
+    {"api", "imputer"},
     {"cli"},
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}

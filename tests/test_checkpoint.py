@@ -49,7 +49,7 @@ def test_what_goes_in_comes_out(folder):
 
 
 def test_a_second_save_replaces_the_first_and_leaves_nothing_behind(folder):
-    (folder / ".config.json.tmp-1-abc").write_text("of a killed save")
+    (folder / ".config.json.abc.part").write_text("of a killed save")
     (folder / "weights-7.safetensors").write_text("of a killed save")
     (folder / "notes.txt").write_text("the user's")
     checkpoint.save(folder, {"x": torch.ones(2)}, {})

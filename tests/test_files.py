@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from t1.data import csv_numbers, csv_scan
+from t1.data.csv import layout, numbers, scan
 from t1.data.files import NewRows, read_file
 from t1.errors import InputError
 
@@ -81,6 +81,7 @@ def csv_files(draw):
                 spaces = "" if quote else draw(st.sampled_from(["", "", " "]))
                 row.append((f'"{text}"' if quote else spaces + text, None))
         rows.append(row)
+    assume(any(before for before, _ in rows[-1]))  # a row without a single cell at the end is left alone
     blanks = [n_columns > 1 and draw(st.integers(0, 9)) == 0 for _ in rows]
     end = draw(st.sampled_from(["", newline, newline * 2]))
     bom = draw(st.sampled_from(["", "\ufeff"]))
@@ -145,7 +146,11 @@ def test_any_text_is_refused_clearly_or_given_back(tmp_path_factory, text):
         assert written(file, folder) == source.read_bytes()
         file.write(folder / "filled.csv", fill_all(file))
         again = read_file(
-            folder / "filled.csv", separator=chr(file.cells.separator), decimal=file.decimal.decode()
+            folder / "filled.csv",
+            separator=chr(file.cells.separator),
+            decimal=file.decimal.decode(),
+            header_row=file.layout.header_line,
+            units_row=False,
         )
         seen = ~np.isnan(file.values)
         np.testing.assert_array_equal(again.values[seen], file.values[seen])
@@ -156,8 +161,10 @@ def test_any_text_is_refused_clearly_or_given_back(tmp_path_factory, text):
 @given(st.lists(st.text("0123456789.+-eE", min_size=1, max_size=9), min_size=1, max_size=20))
 def test_a_number_is_what_python_takes_for_one(texts):
     raw = ("x\n" + "\n".join(texts) + "\n").encode()
-    cells = csv_scan.scan(np.frombuffer(raw + bytes(csv_scan.PAD), np.uint8), len(raw), 0, b",")
-    numbers = csv_numbers.read_numbers(cells, b".", [])
+    padded = raw + bytes(scan.PAD)
+    found = layout.find_layout(padded, 0, len(raw), header_row=1, units_row=False, separator=b",")
+    cells = scan.scan(np.frombuffer(padded, np.uint8), len(raw), found)
+    read = numbers.read_numbers(cells, b".", [])
 
     def python(text: str) -> float:
         try:
@@ -166,8 +173,9 @@ def test_a_number_is_what_python_takes_for_one(texts):
             return np.nan
         return number if np.isfinite(number) else np.nan
 
-    np.testing.assert_array_equal(numbers.values[:, 0], [python(text) for text in texts])
-    assert numbers.n_texts[0] == sum(np.isnan(python(text)) and text != "-" for text in texts)
+    np.testing.assert_array_equal(read.values[:, 0], [python(text) for text in texts])
+    markers = {"-", "--", "---", "."}
+    assert read.n_texts[0] == sum(np.isnan(python(text)) and text not in markers for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +191,7 @@ def test_a_number_is_what_python_takes_for_one(texts):
 )
 def test_real_files_come_back_to_the_byte(data_dir, tmp_path, name):
     source = data_dir / name
-    file = read_file(source)
+    file = read_file(source, keep_sentinels=True)
     frame = pd.read_csv(source)
     numbers = frame.select_dtypes("number")
     assert file.columns == tuple(numbers.columns)
@@ -248,7 +256,7 @@ def test_a_decimal_comma_between_commas_is_quoted(put, tmp_path):
 
 
 def test_decimals_are_the_usual_ones(put, tmp_path):
-    rows = ["a,b,c,d,e"] + [f"{i},{i / 8},{i}.50,1e-{i % 3},{i}e300" for i in range(1, 40)] + [",,,,"]
+    rows = ["a,b,c,d,e"] + [f"{i},{i / 8},{i}.50,1e-{i % 3},{i}e300" for i in range(1, 40)] + ["NA,,,,"]
     file = read_file(put("\n".join(rows)))
     assert file.decimals == (0, 3, 2, 2, 0)
     fills = file.values.copy()
@@ -279,13 +287,13 @@ def test_names_may_be_odd(put, tmp_path):
 
 def test_a_separator_at_the_end_of_each_line_is_no_column(put, tmp_path):
     file = read_file(put("a,b,\n1,2,\n3,,\n"))
-    assert file.columns == ("a", "b") and file.passed_through == {"": "is empty and has no name"}
+    assert file.columns == ("a", "b") and file.passed_through == {"column 3": "is empty and has no name"}
     assert written(file, tmp_path, fill_all(file, 4)) == b"a,b,\n1,2,\n3,4,\n"
 
 
 def test_a_row_number_is_no_measurement(put):
     file = read_file(put(",a\n0,1.5\n1,\n2,3.5\n"))
-    assert file.columns == ("a",) and file.passed_through == {"": "counts the rows"}
+    assert file.columns == ("a",) and file.passed_through == {"column 1": "counts the rows"}
 
 
 def test_extra_columns_keep_blank_lines_and_the_missing_last_line_break(put, tmp_path):
@@ -339,23 +347,25 @@ def test_dates_are_read_and_written_in_the_column_s_own_format(put, texts, first
 
 def test_the_time_column_is_found_or_not(put):
     assert read_file(put("x,when\n1,2020-01-01\n2,2020-01-02\n")).time_column == "when"
-    assert read_file(put("x,year\n1,2019\n2,2020\n")).time_column is None
+    assert read_file(put("x,year\n1,2019\n2,2020\n")).time_column == "year"
+    assert read_file(put("x,year\n1,2019\n2,2019\n")).time_column is None
     assert read_file(put("x,year\n1,2019\n2,2020\n"), time="year").time_column == "year"
     assert read_file(put("x,name\n1,anna\n2,bert\n")).time_column is None
     file = read_file(put("x,time\n1,5\n2,\n"))
     assert file.time is None and file.columns == ("x",) and "line 3" in file.problems[0]
-    assert "name it in --columns" in file.passed_through["time"]
+    assert "name it: columns" in file.passed_through["time"]
     assert read_file(put("x,time\n1,5\n2,\n"), columns=["time"]).columns == ("time",)
     laps = read_file(put("x,time\n1,5.5\n2,4.5\n"))
     assert laps.time is None and "line 3 has '4.5'" in laps.problems[0]
     both = read_file(put("time,date,x\n00:30,2020-01-01,1\n00:30,2020-01-02,2\n"))
-    assert both.time_column == "date" and both.problems == []
+    assert both.time_column == "time + date" and both.problems == []
     mixed = read_file(put("when,x\n2020-01-01 00:00:00,1\n2020-01-01 00:00:00.5,2\n"))
     assert mixed.time[1] - mixed.time[0] == np.timedelta64(500, "ms")
     file = read_file(put("x,date\n" + "1,2020-01-01\n" * 20 + "1,soon\n"))
     assert file.time is None and "line 22 has 'soon'" in file.problems[0]
-    with pytest.raises(InputError, match=r"line 22 has 'soon'.*\n.*--time"):
+    with pytest.raises(InputError, match=r"'soon' on line 22") as caught:
         read_file(put("x,date\n" + "1,2020-01-01\n" * 20 + "1,soon\n"), time="date")
+    assert caught.value.option == "time" and "--" not in str(caught.value)
 
 
 def test_new_rows_go_where_their_time_is(put, tmp_path):
@@ -389,18 +399,16 @@ def test_new_rows_go_where_their_time_is(put, tmp_path):
         (b"\n\n  \n", {}, "empty"),
         (b"\xef\xbb\xbf", {}, "empty"),
         (b"a,b\n", {}, "no rows"),
-        (b"a,b\n1,2\n\n1,2,3\n", {}, r"line 4 has 3 cells, the first line has 2"),
-        (b"a,b\n1\n", {}, "line 2 has 1 cells"),
-        (b"a,a\n1,2\n", {}, "2 columns are named 'a'"),
+        (b"a,b\n1,2\n\n1,2,3\n", {}, r"line 4 has 3 cells, the table has 2"),
         (b'a,b\n1,"2\n3,4\n', {}, "opened on line 2 is never closed"),
         (b"a,b\n1,\x002\n", {}, "line 2 holds a NUL"),
-        ("a,b\n1,2\n".encode("utf-16"), {}, "UTF-16"),
-        ("a,b\n1,2\n".encode("utf-16-le"), {}, "UTF-16"),
+        ("a,b\n1,2\n".encode("utf-32"), {}, "UTF-32"),
+        ("a,b\n1,2\n".encode("utf-16") + b"\x00\xd8", {}, "UTF-16"),
         (b"a,b\nx,y\n", {}, "no column holds numbers"),
         (
             b"a\n" + b"1\n" * 9 + b"oops\n",
             {},
-            r"'a' holds 'oops' on line 11(.|\n)*--exclude a(.|\n)*--missing-value oops",
+            r"'a' holds 'oops' on line 11(.|\n)*exclude(.|\n)*'oops' filled \(missing_values\)",
         ),
         (b"a\n" + b"1\n" * 9 + b"-inf\n", {}, "infinite value, '-inf' on line 11"),
         (b"a\n" + b"1\n" * 9 + b"1e999\n", {}, "'1e999' on line 11"),
@@ -447,13 +455,14 @@ def test_paths_that_cannot_be_read_or_written(put, tmp_path):
         file.write(tmp_path / "no" / "out.csv", file.values)
     with pytest.raises(InputError, match="is a folder"):
         file.write(tmp_path, file.values)
-    with pytest.raises(InputError, match=r"ends in \.csv"):
-        file.write(tmp_path / "out.parquet", file.values)
+    for name in ("out.xlsx", "out.json"):
+        with pytest.raises(InputError, match=r"ends in \.csv"):
+            file.write(tmp_path / name, file.values)
     with pytest.raises(InputError, match="shape"):
         file.write(tmp_path / "out.csv", file.values[:1])
     with pytest.raises(InputError, match="already"):
         file.write(tmp_path / "out.csv", file.values, extra={"a": file.values[:, 0]})
-    with pytest.raises(InputError, match="--time"):
+    with pytest.raises(InputError, match="time column"):
         new = NewRows(times=np.zeros(1, "M8[ns]"), values=np.zeros((1, 1)))
         file.write(tmp_path / "out.csv", file.values, new_rows=new)
     assert [path.name for path in tmp_path.iterdir()] == ["plant.csv"]

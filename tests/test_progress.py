@@ -64,7 +64,7 @@ def on_terminal(**environment: str) -> str:
 def test_it_shows_on_a_terminal():
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", on_terminal())
     assert "training" in shown
-    assert "epoch 1  1:01 left  loss 0.1667  valid 0.2500  best 0.1250  3.5 steps/s" in shown
+    assert "epoch 1  1 min left  loss 0.1667  valid 0.2500  best 0.1250  3.5 steps/s" in shown
 
 
 def test_it_is_silent_and_cheap_without_a_terminal():
@@ -96,7 +96,7 @@ def test_what_is_not_known_is_left_out():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"), [(0, "0:00"), (59.6, "1:00"), (3599, "59:59"), (7322, "2:02:02")]
+    ("seconds", "shown"), [(0, "0 s"), (59.6, "1 min"), (3599, "1 h 00 min"), (7322, "2 h 02 min")]
 )
 def test_the_time_left(seconds, shown):
     progress = Progress(

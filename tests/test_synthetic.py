@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from t1.errors import InputError
-from t1.models.seasons import find_period
+from t1.methods.seasons import find_period
 from t1.synthetic import FACTORS, SENSORS, draw_table, table
 from t1.synthetic.factors import smooth
 

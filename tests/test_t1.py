@@ -342,7 +342,7 @@ def some_windows(n_vars: int, batch: int = 3, seed: int = 1, window: int = 24) -
     "kwargs", [{"encoding": "variable", "n_vars": 4, "inputs": ()}, {}, {"bounded": False}]
 )
 def test_with_lines_a_network_starts_as_linear_interpolation(kwargs):
-    from t1.models.classic import linear
+    from t1.methods.simple import linear
 
     torch.manual_seed(0)
     model = T1(T1Config(**{**ANY_TABLE, **kwargs})).eval()

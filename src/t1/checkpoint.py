@@ -10,9 +10,7 @@ then deletes the old weights. Whenever it is killed, config.json names weights t
 
 import hashlib
 import json
-import os
 import re
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,13 +20,14 @@ import safetensors
 import safetensors.torch
 from torch import Tensor
 
+from t1.data.atomic import left_over, sync_folder, write_bytes
 from t1.errors import InputError
 
 CONFIG = "config.json"
 FORMAT = "t1-checkpoint"
 VERSION = 1
 WEIGHTS = re.compile(r"weights-(\d+)\.safetensors")
-TEMPORARY = f".{CONFIG}.tmp-"
+PARTIAL = re.compile(r"\.weights-\d+\.safetensors\..*\.part")
 
 Info = dict[str, Any]  # what JSON can hold, without NaN and infinity
 
@@ -55,18 +54,15 @@ def save(folder: str | Path, tensors: Mapping[str, Tensor], info: Mapping[str, A
         old = _own_files(folder)
         number = 1 + max((int(m[1]) for path in old if (m := WEIGHTS.fullmatch(path.name))), default=0)
         config["weights"] = f"weights-{number}.safetensors"
-        temporary = folder / f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}"
         new = folder / str(config["weights"])
         try:
-            _write(new, weights)
-            _write(temporary, json.dumps(config, allow_nan=False, indent=1).encode())
-            _sync_folder(folder)
-            temporary.replace(folder / CONFIG)
+            write_bytes(new, weights)
+            sync_folder(folder)  # the weights must be there before the config that names them
+            write_bytes(folder / CONFIG, json.dumps(config, allow_nan=False, indent=1).encode())
         except BaseException:
-            temporary.unlink(missing_ok=True)
             new.unlink(missing_ok=True)
             raise
-        _sync_folder(folder)
+        sync_folder(folder)
         for path in old:
             path.unlink(missing_ok=True)
 
@@ -148,29 +144,15 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 def _own_files(folder: Path) -> list[Path]:
     """Weights of earlier saves, and what killed ones left behind."""
-    return [p for p in folder.iterdir() if WEIGHTS.fullmatch(p.name) or p.name.startswith(TEMPORARY)]
+    return [
+        path
+        for path in folder.iterdir()
+        if WEIGHTS.fullmatch(path.name) or left_over(path, CONFIG) or PARTIAL.fullmatch(path.name)
+    ]
 
 
 def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def _write(path: Path, data: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make new names last through a power cut, where the system can."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from t1.durations import duration
+
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
@@ -54,7 +56,7 @@ def describe(progress: Progress) -> str:
     """One line: epoch, time left, losses and speed, without what is not known."""
     parts = [f"epoch {progress.epoch}"]
     if progress.seconds_left is not None:
-        parts.append(f"{_clock(progress.seconds_left)} left")
+        parts.append(f"{duration(progress.seconds_left)} left")
     if progress.train_loss is not None:
         parts.append(f"loss {progress.train_loss:.4f}")
     if progress.valid_loss is not None:
@@ -64,9 +66,3 @@ def describe(progress: Progress) -> str:
     if progress.steps_per_second is not None:
         parts.append(f"{progress.steps_per_second:.1f} steps/s")
     return "  ".join(parts)
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

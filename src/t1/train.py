@@ -37,8 +37,8 @@ from t1.run_state import (
     weights_of,
 )
 from t1.schedule import TrainConfig
-from t1.source import HiddenWindows, Hide, Source, fingerprint
-from t1.validation import VALIDATION, Validation
+from t1.source import HiddenWindows, Hide, Source
+from t1.validation import VALIDATION, Validation, Validator
 from t1.workers import Workers
 
 __all__ = ["FitResult", "Hide", "Record", "Source", "TrainConfig", "fit", "fit_source", "resolve_device"]
@@ -73,12 +73,16 @@ def fit(
                 "Use a longer series, a shorter window or another split."
             )
     place = resolve_device(device)
+    validation = None
+    if valid is not None:
+        validation = Validation(
+            valid, valid_hide or hide, seed=config.seed, batch_size=config.eval_batch_size
+        )
     return fit_source(
         model,
         HiddenWindows(train, hide, seed=config.seed, batch_size=config.batch_size, device=place),
         config,
-        valid=valid,
-        valid_hide=valid_hide or hide,
+        validation=validation,
         device=place,
         folder=folder,
         resume=resume,
@@ -92,8 +96,7 @@ def fit_source(
     source: Source,
     config: TrainConfig,
     *,
-    valid: WindowSet | None = None,
-    valid_hide: Hide | None = None,
+    validation: Validator | None = None,
     device: str | torch.device = "cpu",
     folder: str | Path | None = None,
     resume: bool = False,
@@ -105,9 +108,6 @@ def fit_source(
     keep_freed_memory()
     place = resolve_device(device)
     model.to(place)
-    validation = None
-    if valid is not None and valid_hide is not None:
-        validation = Validation(valid, valid_hide, seed=config.seed, batch_size=config.eval_batch_size)
     with own_randomness(place) as seed_torch:
         run = _Run(model, source, validation, config, place, seed_torch, workers or Workers())
         run.folder = Path(folder) if folder is not None else None
@@ -134,7 +134,7 @@ class _Run:
         self,
         model: Model,
         source: Source,
-        validation: Validation | None,
+        validation: Validator | None,
         config: TrainConfig,
         device: torch.device,
         seed_torch: Callable[[int], None],
@@ -153,7 +153,7 @@ class _Run:
         self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
         self.optimiser = _optimiser(list(self.parameters.values()), config, device)
         self.average = Average(self.parameters, config.average)
-        valid = None if validation is None else fingerprint(validation.windows)
+        valid = None if validation is None else validation.fingerprint
         self.identity = identity(model, source.fingerprint, valid, config)
         self.state = RunState()
         self.best = weights_of(model)

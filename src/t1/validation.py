@@ -1,6 +1,7 @@
 """The score of a model on the validation part: the same windows with the same hidden cells every time."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +12,20 @@ from t1.arrays import BoolArray
 from t1.data.window import WindowSet
 from t1.errors import InputError
 from t1.models.base import Model
-from t1.source import Hide, hidden_batch
+from t1.source import Hide, fingerprint, hidden_batch
 
 VALIDATION = 3  # a stream of random numbers
+
+
+class Validator(Protocol):
+    """Whatever can score a model."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A few letters that differ for different data: a run goes on only with the same."""
+
+    def loss(self, model: Model, device: torch.device, should_stop: Callable[[], bool]) -> float | None:
+        """The less the better; None if told to stop."""
 
 
 class Validation:
@@ -22,6 +34,7 @@ class Validation:
     def __init__(self, windows: WindowSet, hide: Hide, *, seed: int, batch_size: int) -> None:
         self.windows, self.hide, self.seed, self.batch_size = windows, hide, seed, batch_size
         self._hidden: list[npt.NDArray[np.uint8]] = []  # drawn once, eight cells to a byte
+        self.fingerprint = fingerprint(windows)
 
     @torch.no_grad()
     def loss(self, model: Model, device: torch.device, should_stop: Callable[[], bool]) -> float | None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import difflib
-import os
 import sys
-import tempfile
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
 from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
+from t1.data.atomic import check_target, open_target
+from t1.data.kinds import Kind, find_kinds
+from t1.data.reading import Reading
+from t1.data.sentinels import Sentinel
+from t1.data.time_format import TimeFormat
+from t1.data.understood import understood
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
@@ -39,11 +42,35 @@ class DataFile(ABC):
     columns: tuple[str, ...]
     decimals: tuple[int, ...]  # the usual number of decimals of each column
     time: TimeArray | None = field(repr=False)  # (rows,)
-    time_column: str | None
+    time_columns: tuple[str, ...]
+    time_format: TimeFormat | None = None
     ids: AnyArray | None = field(repr=False)  # (rows,) of str
-    id_column: str | None
+    id_columns: tuple[str, ...]
     passed_through: dict[str, str]  # the columns that are left alone, and why
     problems: list[str]
+    said: tuple[str, ...] = ()  # what the reader found out about the file
+    sentinels: tuple[Sentinel, ...] = ()  # values that count as missing without being asked for
+    kind: Mapping[str, str] = field(default_factory=dict)  # what the user says a column is
+
+    @property
+    def time_column(self) -> str | None:
+        """The time column, or several in one text; None without one."""
+        return " + ".join(self.time_columns) or None
+
+    @property
+    def id_column(self) -> str | None:
+        """The column that tells series apart, or several in one text; None without one."""
+        return " + ".join(self.id_columns) or None
+
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        """What each column is, with the evidence."""
+        return find_kinds(self.values, self.columns, ids=self.ids, times=self.time, given=self.kind)
+
+    @cached_property
+    def understood(self) -> tuple[str, ...]:
+        """How the file was read, in one or two lines."""
+        return understood(self)
 
     def write(
         self,
@@ -62,48 +89,63 @@ class DataFile(ABC):
         filled = np.asarray(filled, dtype=np.float64)
         if filled.shape != self.values.shape:
             raise InputError(
-                f"the filled values have shape {filled.shape}, the file has {self.values.shape}.\n"
-                "Give one value for every cell of the file's numeric columns."
+                f"the filled values have shape {filled.shape}, the file has {self.values.shape}.",
+                cure="Give one value for every cell of the file's numeric columns.",
             )
         extra = extra or {}
-        self._check_extra(extra, new_rows)
+        new_rows = new_rows if new_rows is not None and len(new_rows.times) else None
+        self.check(target, extra=list(extra), new_rows=new_rows is not None)
+        self._check_shapes(extra, new_rows)
         with open_target(target) as stream:
             missing = np.isnan(self.values) if observed is None else ~observed
             missing &= np.isfinite(filled)
-            self._write(stream, _suffixes(target), filled, missing, extra, new_rows)
+            self._write(stream, container(target), filled, missing, extra, new_rows)
+
+    def check(self, target: str | Path, *, extra: Sequence[str] = (), new_rows: bool = False) -> None:
+        """Refuse at once what `write` could only refuse after the work: to be called before filling."""
+        self._check_container(container(target))
+        if str(target) != "-":
+            check_target(target)
+        for name in extra:
+            if name in self.all_columns:
+                raise InputError(
+                    f"the file has a column {name!r} already, so none of that name can be added.",
+                    cure="Rename the column in the file.",
+                )
+        if new_rows and self.time is None:
+            raise InputError(
+                "rows can only be added to a file with a time column.", cure="Name it.", option="time"
+            )
+
+    @abstractmethod
+    def _check_container(self, kind: str) -> None:
+        """Refuse an output (csv, parquet or excel) that this file cannot be written to."""
 
     @abstractmethod
     def _write(
         self,
         stream: IO[bytes],
-        suffixes: str,
+        kind: str,
         filled: FloatArray,
         missing: BoolArray,
         extra: Mapping[str, AnyArray],
         new_rows: NewRows | None,
     ) -> None:
-        """Write `filled` where `missing` is True, both (rows, vars)."""
+        """Write `filled` where `missing` is True, both (rows, vars), as csv, csv.gz, parquet or excel."""
 
     @property
     @abstractmethod
     def all_columns(self) -> tuple[str, ...]:
         """The names of all columns of the file, in its order."""
 
-    def _check_extra(self, extra: Mapping[str, AnyArray], new_rows: NewRows | None) -> None:
+    def _check_shapes(self, extra: Mapping[str, AnyArray], new_rows: NewRows | None) -> None:
         for name, cells in extra.items():
-            if name in self.all_columns:
-                raise InputError(
-                    f"the file has a column {name!r} already, so none of that name can be added.\n"
-                    "Rename the column in the file."
-                )
             if cells.shape != (len(self.values),):
                 raise InputError(
                     f"the new column {name!r} has shape {cells.shape}, not {(len(self.values),)}."
                 )
-        if new_rows is None or not len(new_rows.times):
+        if new_rows is None:
             return
-        if self.time is None:
-            raise InputError("rows can only be added to a file with a time column.\nName it with --time COL.")
         if new_rows.values.shape != (len(new_rows.times), len(self.columns)):
             raise InputError(
                 f"the new rows have shape {new_rows.values.shape}, "
@@ -118,53 +160,67 @@ class DataFile(ABC):
         return self.decimals[max(near, key=lambda j: len(self.columns[j]))] if near else None
 
 
+def container(target: str | Path) -> str:
+    """What kind of file a name asks for: csv, csv.gz, parquet or excel; any other name is a text table."""
+    name = str(target).lower()
+    if name.endswith((".parquet", ".pq")):
+        return "parquet"
+    if name.endswith((".xlsx", ".xlsm")):
+        return "excel"
+    for suffix in (".xls", ".ods", ".json", ".feather", ".arrow", ".h5", ".nc", ".zip", ".html", ".pdf"):
+        if name.endswith(suffix):
+            raise InputError(
+                f"{suffix} files cannot be written.",
+                cure="Give the output a name that ends in .csv, .csv.gz or .parquet.",
+                option="output",
+            )
+    return "csv.gz" if name.endswith(".gz") else "csv"
+
+
 @dataclass(frozen=True)
 class Choice:
     """Which columns play which part, by position."""
 
-    time: int | None
-    id: int | None
+    time: tuple[int, ...]
+    id: tuple[int, ...]
     wanted: frozenset[int]  # to be filled if they hold numbers
     named: bool  # the user named them, so that one without numbers is an error
 
 
-def choose(
-    names: Sequence[str],
-    *,
-    time: str | None,
-    id: str | None,
-    columns: Sequence[str] | None,
-    exclude: Sequence[str],
-) -> Choice:
+def choose(names: Sequence[str], reading: Reading) -> Choice:
     """Turn the names that the user gave into positions."""
-    name, times = Counter(names).most_common(1)[0]
-    if times > 1:
-        raise InputError(
-            f"{times} columns are named {name!r}.\n"
-            "Give every column a name of its own; the first line of the file must hold the names."
-        )
     at = {name: j for j, name in enumerate(names)}
 
     def find(wanted: str, option: str) -> int:
         if wanted in at:
             return at[wanted]
+        if wanted.isdigit() and 1 <= int(wanted) <= len(names) and not any(n.isdigit() for n in names):
+            return int(wanted) - 1  # the third column of a file without names
         some = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
         hint = did_you_mean(wanted, names, f"The file has {some}.")
-        raise InputError(f"{option} {wanted!r}: the file has no such column.\n{hint}")
+        raise InputError(f"the file has no column {wanted!r}.", cure=hint, option=option)
 
-    time_at = None if time is None else find(time, "--time")
-    id_at = None if id is None else find(id, "--id")
-    if time_at is not None and time_at == id_at:
-        raise InputError(f"--time and --id both name {time!r}.\nName two different columns.")
-    wanted = set(range(len(names))) if columns is None else {find(name, "--columns") for name in columns}
-    wanted -= {find(name, "--exclude") for name in exclude}
-    for part, option in ((time_at, "--time"), (id_at, "--id")):
+    time = tuple(find(name, "time") for name in reading.time_names)
+    ids = tuple(find(name, "id") for name in reading.id_names)
+    if both := set(time) & set(ids):
+        raise InputError(
+            f"{names[both.pop()]!r} is named both as the time and as what tells series apart.",
+            cure="Name two different columns (time, id).",
+            option="id",
+        )
+    columns = reading.columns
+    wanted = set(range(len(names))) if columns is None else {find(name, "columns") for name in columns}
+    wanted -= {find(name, "exclude") for name in reading.exclude}
+    for name in reading.kind:
+        find(name, "kind")
+    for part in (*time, *ids):
         if columns is not None and part in wanted:
             raise InputError(
-                f"column {names[part]!r} is named by {option} and by --columns.\n"
-                "It says when or what a row is, and is never filled: take it out of --columns."
+                f"column {names[part]!r} says when or what a row is, and is never filled.",
+                cure="Take it out of the columns to fill.",
+                option="columns",
             )
-    return Choice(time_at, id_at, frozenset(wanted - {time_at, id_at}), columns is not None)
+    return Choice(time, ids, frozenset(wanted - set(time) - set(ids)), columns is not None)
 
 
 def read_bytes(source: str | Path) -> bytes:
@@ -175,15 +231,16 @@ def read_bytes(source: str | Path) -> bytes:
     try:
         if path.is_dir():
             raise InputError(
-                f"{str(path)!r} is a folder.\nGive a .csv, .csv.gz, .tsv, .txt or .parquet file."
+                f"{str(path)!r} is a folder.",
+                cure="Give a .csv, .csv.gz, .tsv, .txt, .xlsx or .parquet file.",
             )
         return path.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"there is no file {str(path)!r}.\n{_like(path)}") from None
+        raise InputError(f"there is no file {str(path)!r}.", cure=_like(path)) from None
     except PermissionError:
-        raise InputError(f"no permission to read {str(path)!r}.\nTry: chmod u+r {path}") from None
+        raise InputError(f"no permission to read {str(path)!r}.", cure=f"Try: chmod u+r {path}") from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{str(path)!r} cannot be read: {error}.\nCheck the path.") from None
+        raise InputError(f"{str(path)!r} cannot be read: {error}.", cure="Check the path.") from None
 
 
 def _like(path: Path) -> str:
@@ -195,62 +252,3 @@ def _like(path: Path) -> str:
     if near:
         return "Did you mean " + " or ".join(repr(str(path.with_name(name))) for name in near) + "?"
     return "Check the path."
-
-
-def _suffixes(target: str | Path) -> str:
-    return "".join(Path(target).suffixes[-2:]).lower()
-
-
-@contextmanager
-def open_target(target: str | Path) -> Iterator[IO[bytes]]:
-    """A stream that becomes the file `target` only when all went well; "-" is the standard output."""
-    try:
-        if str(target) == "-":
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
-            return
-        path = Path(target).resolve()  # a link stays a link
-        if path.is_dir():
-            raise InputError(
-                f"the output {str(target)!r} is a folder.\nGive a file name, as in {target}/out.csv."
-            )
-        if not path.parent.is_dir():
-            raise InputError(f"the folder {str(path.parent)!r} does not exist.\nTry: mkdir -p {path.parent}")
-        if path.exists() and not path.is_file():  # a pipe or a device can be written only in place
-            with path.open("wb") as stream:
-                yield stream
-            return
-        with _replacing(path) as stream:
-            yield stream
-    except BrokenPipeError:
-        raise  # whoever read the pipe has gone: not an error of the user's
-    except PermissionError:
-        raise InputError(f"no permission to write {str(target)!r}.\nChoose another folder with -o.") from None
-    except OSError as error:
-        raise InputError(
-            f"{str(target)!r} could not be written: {error.strerror or error}.\n"
-            "Nothing was left behind. Free some space, or choose another folder with -o."
-        ) from None
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}.", suffix=".part")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.chmod(path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask())
-        os.replace(temporary, path)  # noqa: PTH105
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

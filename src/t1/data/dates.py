@@ -1,20 +1,22 @@
-"""Dates in text: which format a column is written in, and how to write one more date in it."""
+"""Dates: read a column of them, a single one, or a span; whatever names a time zone becomes UTC."""
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from t1.arrays import TimeArray
+from t1.arrays import FloatArray, TimeArray
+from t1.data.date_patterns import COMPACT, YEAR_FIRST, YEAR_LAST, parse, patterns, style
+from t1.data.time_format import DAY, UNITS, TimeFormat, from_decimal_years
+from t1.errors import InputError
 
 TIME_NAMES = frozenset(
-    {
+    [
         "time",
         "date",
         "timestamp",
@@ -43,67 +45,23 @@ TIME_NAMES = frozenset(
         "measured_at",
         "created_at",
         "recorded_at",
-    }
+        "observation_period",
+        "decimal_date",
+        "decimal_year",
+        "yyyymmdd",
+    ]
 )
-CLOCK = r"(?P<gap>[T ])(?P<H>\d{1,2}):(?P<M>\d{2})(?P<sec>:\d{2}(?P<frac>\.\d{1,9})?)?(?P<half> ?[AaPp][Mm])?"
-ZONE = r"(?P<zone> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
-YEAR_FIRST = re.compile(rf"\d{{4}}(?P<a>[-/.])\d{{1,2}}(?P=a)\d{{1,2}}(?:{CLOCK})?{ZONE}")
-YEAR_LAST = re.compile(rf"\d{{1,2}}(?P<a>[-/.])\d{{1,2}}(?P=a)(?P<year>\d{{4}}|\d{{2}})(?:{CLOCK})?{ZONE}")
-COMPACT = re.compile(r"\d{8}(?:(?P<gap>[T_ ]?)(?P<clock>\d{4}(?:\d{2})?))?Z?")
-OFFSET = re.compile(r"[+-]\d{2}:?\d{2}$|Z$")
 EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 9.2e18))
-FIELD = re.compile(r"%([YymdHIMSfpbBjz])")
-LENGTHS = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "I": 2, "M": 2, "S": 2, "j": 3}
-
-
-@dataclass(frozen=True)
-class TimeFormat:
-    """How the dates of a column are written: a strptime pattern, or a unit of numbers."""
-
-    pattern: str = ""
-    unit: str = ""  # s, ms, us, ns, year, or step for numbers that just count
-    bare: frozenset[str] = frozenset()  # fields without leading zeros
-    fraction: int = 6  # digits of %f
-    suffix: str = ""  # a time zone that all dates share
-    lower: bool = False  # am and pm rather than AM and PM
-
-    def write(self, times: TimeArray) -> list[str]:
-        """The dates as text, each as the column itself would have it."""
-        if self.unit:
-            return [self._number(time) for time in times.astype("M8[ns]")]
-        return [self._text(pd.Timestamp(time)) for time in times]
-
-    def _number(self, time: np.datetime64) -> str:
-        if self.unit == "year":
-            return str(time.astype("M8[Y]"))
-        count = int(time.astype(np.int64))
-        if self.unit != "step":
-            return str(count // {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}[self.unit])
-        return str(count // 10**9) if count % 10**9 == 0 else repr(count / 1e9)
-
-    def _text(self, time: pd.Timestamp) -> str:
-        def field(match: re.Match[str]) -> str:
-            letter = match.group(1)
-            if letter == "f":
-                return f"{time.microsecond * 1000 + time.nanosecond:09d}"[: self.fraction]
-            if letter == "z":
-                return "+0000"
-            text = time.strftime(f"%{letter}")
-            if letter == "Y":
-                text = text.zfill(4)
-            if letter in self.bare:
-                text = text.lstrip("0") or "0"
-            return text.lower() if letter == "p" and self.lower else text
-
-        return FIELD.sub(field, self.pattern) + self.suffix
+NAT = np.datetime64("NaT", "ns")
 
 
 @dataclass(frozen=True)
 class Dates:
-    """A column's dates, NaT where a cell is none."""
+    """A column's dates in UTC, NaT where a cell is none."""
 
     times: TimeArray  # (rows,)
     format: TimeFormat
+    note: str = ""  # how an ambiguous order of day and month was decided
 
 
 def is_time_name(name: str) -> bool:
@@ -116,27 +74,63 @@ def looks_like_dates(texts: Sequence[str]) -> bool:
     return bool(texts) and not np.isnat(read_dates(texts).times).any()
 
 
-def read_dates(texts: Sequence[str]) -> Dates:
-    """Read dates in one format for the whole column: the one that explains most cells."""
-    best = Dates(np.full(len(texts), np.datetime64("NaT", "ns")), TimeFormat())
+def read_dates(texts: Sequence[str], *, day_first: bool | None = None, pattern: str | None = None) -> Dates:
+    """Read dates in one format for the whole column: the one that explains most cells.
+
+    Where 01/02/2020 could be both 1 February and 2 January throughout, the order that makes the steps regular
+    is taken. `day_first` decides instead; `pattern` is a strptime pattern that leaves nothing open.
+    """
     texts = [text.strip() for text in texts]
     sample = next((text for text in texts if text), "")
-    most = 0
-    for pattern, suffix in _patterns(sample):
-        times = _parse(texts, pattern, suffix)
-        found = int((~np.isnat(times)).sum())
-        if found > most:
-            best, most = Dates(times, _style(texts, times, pattern, suffix)), found
-        if most == len(texts):
-            break
-    if most < len(texts) and YEAR_FIRST.fullmatch(sample) and most:  # seconds or fractions only where needed
-        times = _parse(texts, "ISO8601", "")
+    if pattern is not None:
+        times = parse(texts, pattern, "")
+        return Dates(
+            times, style(texts, times, pattern, "") if not np.isnat(times).all() else TimeFormat(pattern)
+        )
+    if sample.count("/") == 1 and "T" in sample and "-" in sample:  # an ISO interval: start/end
+        return _read_intervals(texts)
+    found: list[tuple[int, TimeArray, str, str]] = []
+    for candidate, suffix in patterns(sample, day_first):
+        times = parse(texts, candidate, suffix)
+        found.append((int((~np.isnat(times)).sum()), times, candidate, suffix))
+    if not found or max(count for count, *_ in found) == 0:
+        return Dates(np.full(len(texts), NAT), TimeFormat())
+    most = max(count for count, *_ in found)
+    best = [entry for entry in found if entry[0] == most]
+    note = ""
+    if len(best) > 1:
+        note = "day first" if best[0][2].index("%d") < best[0][2].index("%m") else "month first"
+        if regularity(best[1][1]) > regularity(best[0][1]):
+            best.reverse()
+            note = f"{'month' if note == 'day first' else 'day'} first, which makes the steps regular"
+        else:
+            dotted = "." in best[0][2].split(" ")[0]  # 01.02.2020 has the day first wherever it is written
+            note = "" if dotted and day_first is None else f"{note} (both orders are possible)"
+    _, times, candidate, suffix = best[0]
+    dates = Dates(times, style(texts, times, candidate, suffix), note)
+    if most < len(texts) and YEAR_FIRST.fullmatch(sample):  # seconds or fractions only where needed
+        times = parse(texts, "ISO8601", "")
         if not np.isnat(times).any():
-            return Dates(times, best.format)
-    return best
+            return replace(dates, times=times)
+    return dates
 
 
-def read_numeric_dates(numbers: npt.NDArray[np.float64], texts: Sequence[str]) -> Dates:
+def regularity(times: TimeArray) -> tuple[float, float]:
+    """How regular time stamps are: the share of their usual step, then how rarely the file steps back."""
+    stamps = np.unique(times[~np.isnat(times)])
+    if len(stamps) < 3:
+        return 0.0, 0.0
+    steps = np.diff(stamps).astype("i8")
+    if steps.min() >= 27 * DAY:
+        month = stamps.astype("M8[M]")
+        if len(np.unique(stamps - month.astype("M8[ns]"))) == 1:
+            steps = np.diff(month.astype("i8"))
+    _, counts = np.unique(steps, return_counts=True)
+    forward = float((np.diff(times.astype("i8")) >= 0).mean())
+    return round(float(counts.max()) / len(steps), 3), round(forward, 3)
+
+
+def read_numeric_dates(numbers: FloatArray, texts: Sequence[str]) -> Dates:
     """Read a column of numbers that is called time: 20160701, an epoch, years, or just a count."""
     sample = next((text.strip() for text in texts if text.strip()), "")
     whole = bool((numbers == np.floor(numbers)).all())
@@ -144,8 +138,12 @@ def read_numeric_dates(numbers: npt.NDArray[np.float64], texts: Sequence[str]) -
         dates = read_dates(texts)
         if not np.isnat(dates.times).any():
             return dates
-    if whole and ((numbers >= 1600) & (numbers <= 2200)).all():
-        return Dates((numbers - 1970).astype("M8[Y]").astype("M8[ns]"), TimeFormat(unit="year"))
+    if ((numbers >= 1600) & (numbers < 2201)).all():
+        if whole:
+            return Dates((numbers - 1970).astype("M8[Y]").astype("M8[ns]"), TimeFormat(unit="year"))
+        times, part = from_decimal_years(numbers)
+        digits = max(len(text.partition(".")[2].strip()) for text in texts)
+        return Dates(times, TimeFormat(unit="decimal year", fraction=digits, month_part=part))
     size = np.nanmedian(np.abs(numbers)) if len(numbers) else 0.0
     for unit, low, high in EPOCHS:
         if whole and low <= size < high and (np.abs(numbers) < high).all():
@@ -155,85 +153,101 @@ def read_numeric_dates(numbers: npt.NDArray[np.float64], texts: Sequence[str]) -
             return Dates(exact.astype(f"M8[{unit}]").astype("M8[ns]"), TimeFormat(unit=unit))
     if (np.abs(numbers) < 9e9).all():
         return Dates(np.rint(numbers * 1e9).astype("i8").astype("M8[ns]"), TimeFormat(unit="step"))
-    return Dates(np.full(len(numbers), np.datetime64("NaT", "ns")), TimeFormat())
+    return Dates(np.full(len(numbers), NAT), TimeFormat())
 
 
-def _patterns(sample: str) -> list[tuple[str, str]]:
-    """The strptime patterns that may explain a date, the likeliest first, and the zone after it."""
-    if match := YEAR_FIRST.fullmatch(sample):
-        sep = match["a"]
-        return [(f"%Y{sep}%m{sep}%d{_clock(match)}", match["zone"] or "")]
-    if match := YEAR_LAST.fullmatch(sample):
-        sep, year = match["a"], "%Y" if len(match["year"]) == 4 else "%y"
-        days = [f"%d{sep}%m{sep}{year}", f"%m{sep}%d{sep}{year}"]
-        if sep == "/":  # 01/02/2020: with slashes the month comes first unless a day says otherwise
-            days.reverse()
-        return [(day + _clock(match), match["zone"] or "") for day in days]
-    if match := COMPACT.fullmatch(sample):
-        clock = f"{match['gap']}%H%M{'%S' if len(match['clock']) == 6 else ''}" if match["clock"] else ""
-        return [("%Y%m%d" + clock, "Z" if sample.endswith("Z") else "")]
-    if not re.search(r"\d", sample) or not re.search(r"[-/:. ]", sample) or len(sample) > 60:
-        return []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        guessed = [pd.tseries.api.guess_datetime_format(sample, dayfirst=first) for first in (False, True)]
-    known = [pattern for pattern in dict.fromkeys(guessed) if pattern and re.search("%[yY]", pattern)]
-    return [(pattern, "") for pattern in known]
+def times_of(cells: Any) -> TimeArray:
+    """The times of a dataframe's index or column, (rows,) in UTC: the one way for both.
+
+    Stamps with a zone are converted; stamps without one are taken as they are. Text is read as in a file.
+    """
+    array = np.asarray(cells)
+    if array.dtype.kind == "M":  # pandas gives the UTC instants of a zone here
+        return array.astype("M8[ns]")
+    if array.dtype.kind in "iuf":
+        return read_numeric_dates(array.astype(np.float64), [str(cell) for cell in array.tolist()]).times
+    given = [cell for cell in array.tolist() if cell is not None and cell == cell]
+    if given and all(isinstance(cell, str) for cell in given):
+        dates = read_dates(["" if not isinstance(cell, str) else cell for cell in array.tolist()])
+        bad = np.isnat(dates.times)
+        if bad.any():
+            row = int(bad.argmax())
+            raise InputError(
+                f"row {row} (the first is 0) has {str(array[row])[:60]!r}, which is no date.",
+                cure="Correct it, or name another column.",
+                option="time",
+            )
+        return dates.times
+    try:
+        stamps = pd.to_datetime(pd.Series(array, dtype=object), utc=True)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"the times cannot be read: {error}.", cure="Give dates.", option="time") from None
+    return stamps.dt.tz_localize(None).to_numpy("M8[ns]")
 
 
-def _clock(match: re.Match[str]) -> str:
-    if not match["gap"]:
-        return ""
-    hour = "%I" if match["half"] else "%H"
-    half = match["half"].replace(match["half"].strip(), "%p") if match["half"] else ""
-    return f"{match['gap']}{hour}:%M{':%S' if match['sec'] else ''}{'.%f' if match['frac'] else ''}{half}"
+def parse_time(text: str, like: TimeFormat | None = None) -> np.datetime64:
+    """One time, read as the column would read it: 05.01.2024 is 5 January where days come first.
+
+    >>> parse_time("05/01/2024", TimeFormat("%d/%m/%Y %H:%M"))
+    np.datetime64('2024-01-05T00:00:00.000000000')
+    """
+    return _moment(text.strip(), like)[0]
 
 
-def _parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
-    if suffix:
-        if all(text.endswith(suffix) for text in texts):
-            texts = [text.removesuffix(suffix) for text in texts]
-        else:  # the zone changes with the season: all in UTC
-            pattern += "%z"
-    utc = "%z" in pattern or pattern == "ISO8601"
-    read = pd.to_datetime(pd.Series(texts, dtype=object), format=pattern, errors="coerce", utc=utc)
-    if utc:
-        read = read.dt.tz_localize(None)
-    if not pd.api.types.is_datetime64_dtype(read):
-        return np.full(len(texts), np.datetime64("NaT", "ns"))
+def parse_span(
+    text: str, format: TimeFormat | None = None
+) -> tuple[np.datetime64 | None, np.datetime64 | None]:
+    """A span START..END, both included; either may be left out. An end without a clock ends with its day.
+
+    >>> parse_span("05.01.2024..06.01.2024", TimeFormat("%d.%m.%Y %H:%M"))[1]
+    np.datetime64('2024-01-06T23:59:59.999999999')
+    """
+    first, dots, last = text.partition("..")
+    if not dots:
+        raise InputError(f"{text!r} is no span.", cure="Give START..END; one of them may be left out.")
+    start = parse_time(first, format) if first.strip() else None
+    if not last.strip():
+        return start, None
+    moment, length = _moment(last.strip(), format)
+    end = moment + length - np.timedelta64(1, "ns") if length else moment
+    if start is not None and start > end:
+        raise InputError(f"the span {text!r} ends before it starts.", cure="Swap the two.")
+    return start, end
+
+
+def _moment(text: str, like: TimeFormat | None) -> tuple[np.datetime64, np.timedelta64]:
+    """A time in UTC, and how long the unit is that was written: a day for a date, nothing for a clock."""
+    like = like or TimeFormat()
+    nothing = np.timedelta64(0, "ns")
+    if like.unit in (*UNITS, "step") and re.fullmatch(r"[-+]?\d+(\.\d+)?", text):
+        return np.datetime64(round(float(text) * UNITS.get(like.unit, 10**9)), "ns"), nothing
+    for unit, shape in (("M8[Y]", r"\d{4}"), ("M8[M]", r"\d{4}-(0[1-9]|1[0-2])")):
+        if re.fullmatch(shape, text):
+            begin = np.datetime64(text).astype(unit)
+            length = (begin + 1).astype("M8[ns]") - begin.astype("M8[ns]")
+            return begin.astype("M8[ns]") - np.timedelta64(like.offset, "ns"), length
+    dates = read_dates([text], day_first=like.day_first)
+    if np.isnat(dates.times[0]):
+        raise InputError(
+            f"{text!r} is not a time.",
+            cure="Write it as the table does, or as in 2024-01-31 or 2024-01-31 12:00.",
+        )
+    time = dates.times[0]
+    if not dates.format.suffix:  # no zone of its own: it is meant in the file's
+        time = time - np.timedelta64(like.offset, "ns")
+    match = YEAR_FIRST.fullmatch(text) or YEAR_LAST.fullmatch(text) or COMPACT.fullmatch(text)
+    has_clock = (
+        match["gap"] is not None if match else "%H" in dates.format.pattern or "%I" in dates.format.pattern
+    )
+    return time, nothing if has_clock else np.timedelta64(DAY, "ns")
+
+
+def _read_intervals(texts: Sequence[str]) -> Dates:
+    parts = [text.partition("/") for text in texts]
+    dates = read_dates([start for start, _, _ in parts])
+    ends = read_dates([end for _, _, end in parts]).times
     with np.errstate(all="ignore"):
-        times = read.to_numpy()
-        limits = pd.Timestamp.min.year + 1, pd.Timestamp.max.year - 1
-        years = times.astype("M8[Y]").astype("i8") + 1970
-        times = np.where((years >= limits[0]) & (years <= limits[1]), times, np.datetime64("NaT"))
-    return times.astype("M8[ns]")
-
-
-def _style(texts: Sequence[str], times: TimeArray, pattern: str, suffix: str) -> TimeFormat:
-    """The details that strptime does not care about: leading zeros, digits of a second, the zone."""
-    good = [text for text, time in zip(texts[:5000], times, strict=False) if not np.isnat(time)]
-    shared = all(text.endswith(suffix) for text in good)
-    if suffix and not shared:
-        offset = next((m.group() for text in good if (m := OFFSET.search(text))), "Z")
-        suffix = "+00:00" if ":" in offset else "Z" if offset == "Z" else "+0000"
-    fraction = re.search(r"\.(\d+)(?=\D*$)", good[0]) if "%f" in pattern else None
-    base = TimeFormat(
-        pattern=pattern,
-        fraction=len(fraction.group(1)) if fraction else 6,
-        suffix=suffix,
-        lower=bool(re.search(r"[ap]m\b", good[0])),
-    )
-    bare: frozenset[str] = frozenset()
-    parts = FIELD.split(pattern)
-    loose = re.compile("".join(re.escape(p) if i % 2 == 0 else _field(p) for i, p in enumerate(parts)))
-    for text in good:
-        if match := loose.match(text):
-            bare |= {k for k, v in match.groupdict().items() if k in LENGTHS and len(v) < LENGTHS[k]}
-    return TimeFormat(
-        pattern=base.pattern, bare=bare, fraction=base.fraction, suffix=base.suffix, lower=base.lower
-    )
-
-
-def _field(letter: str) -> str:
-    digits = {"Y": r"\d{4}", "f": r"\d+", "j": r"\d{1,3}"}.get(letter, r"\d{1,2}")
-    return f"(?P<{letter}>{digits if letter in LENGTHS or letter == 'f' else '.+?'})"
+        lengths = (ends - dates.times).astype("i8")
+    if np.isnat(ends).any() or np.isnat(dates.times).any():
+        return Dates(np.where(np.isnat(ends), NAT, dates.times), dates.format)
+    return replace(dates, format=replace(dates.format, span=int(np.median(lengths))))

@@ -2,79 +2,97 @@
 
 from __future__ import annotations
 
-import gzip
+import os
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from t1.data.csv_read import read_csv
-from t1.data.csv_scan import PAD
+from t1.data.csv import read_csv
+from t1.data.csv.encoding import narrow
+from t1.data.csv.scan import PAD
 from t1.data.data_file import DataFile, NewRows, read_bytes
-from t1.data.parquet_file import read_parquet
+from t1.data.excel import read_excel
+from t1.data.parquet import read_parquet
+from t1.data.reading import Reading
+from t1.data.reshape import reshape
 from t1.errors import InputError
 
 __all__ = ["DataFile", "NewRows", "read_file"]
 
+MOST_UNPACKED = 8 << 30  # bytes that a packed file may become, or half of the memory if that is less
 KNOWN = {  # files that are no table, by their first bytes
-    b"PK\x03\x04": "a zip file or an Excel sheet",
     b"\xd0\xcf\x11\xe0": "an old Excel sheet",
     b"\x89HDF": "an HDF5 file",
+    b"CDF\x01": "a NetCDF file",
     b"%PDF": "a PDF",
     b"BZh": "a bzip2 file",
     b"\xfd7zXZ": "an xz file",
     b"\x28\xb5\x2f\xfd": "a zstd file",
     b"ARROW1": "an Arrow file",
+    b"<!DOCTYPE html": "a web page",
+    b"<html": "a web page",
 }
 
 
-def read_file(
-    source: str | Path,
-    *,
-    time: str | None = None,
-    id: str | None = None,
-    columns: Sequence[str] | None = None,
-    exclude: Sequence[str] = (),
-    missing_values: Sequence[str] = (),
-    separator: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-) -> DataFile:
-    """Read a CSV file (also gzipped, or "-" for the standard input) or a Parquet file."""
+def read_file(source: str | Path, **options: Any) -> DataFile:
+    """Read a text table (also gzipped, or "-" for the standard input), an Excel sheet or a Parquet file.
+
+    The options are those of `Reading`: time, id, columns, exclude, missing_values, separator and so on.
+    """
+    reading = Reading.of(options)
     raw = read_bytes(source)
     name = str(source).lower()
     try:
         if raw.startswith(b"\x1f\x8b"):
-            raw = _unpack(raw)
+            raw = unpack(raw)
             name = name.removesuffix(".gz")
-        if raw.startswith(b"PAR1") or name.endswith((".parquet", ".pq")):
-            return read_parquet(
-                raw, time=time, id=id, columns=columns, exclude=exclude, missing_values=missing_values
-            )
-        for magic, kind in KNOWN.items():
-            if raw.startswith(magic):
-                raise InputError(f"this is {kind}, not a CSV or Parquet file.\nExport it as CSV first.")
-        if not raw.strip(b"\xef\xbb\xbf \t\r\n"):
-            raise InputError("the file is empty.\nIts first line must hold the names of the columns.")
-        raw += bytes(PAD)
-        return read_csv(
-            raw,
-            time=time,
-            id=id,
-            columns=columns,
-            exclude=exclude,
-            missing_values=missing_values,
-            separator=separator,
-            decimal=decimal,
-            encoding=encoding,
-            prefer_tab=name.endswith(".tsv"),
-        )
+        return _read(raw, name, reading)
     except InputError as error:
         where = "standard input" if str(source) == "-" else str(source)
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"{where}: {error.message}", cure=error.cure, option=error.option) from None
 
 
-def _unpack(raw: bytes) -> bytes:
+def _read(raw: bytes, name: str, reading: Reading) -> DataFile:
+    if raw.startswith(b"PAR1") or name.endswith((".parquet", ".pq")):
+        return read_parquet(raw, reading)
+    if raw.startswith(b"PK\x03\x04"):
+        return read_excel(raw, reading)
+    for magic, kind in KNOWN.items():
+        if raw.startswith(magic):
+            raise InputError(f"this is {kind}, not a table.", cure="Export it as CSV first.")
+    raw, wide = narrow(raw)
+    if not raw.strip(b"\xef\xbb\xbf \t\r\n"):
+        raise InputError("the file is empty.", cure="Its first line must hold the names of the columns.")
+    raw += bytes(PAD)
+    return reshape(read_csv(raw, reading, prefer_tab=name.endswith(".tsv"), wide=wide), reading)
+
+
+def unpack(raw: bytes) -> bytes:
+    """What a gzip file holds, part by part, up to a limit: a small file can become larger than the memory."""
+    limit = min(MOST_UNPACKED, _memory() // 2)
+    pieces, size = [], 0
+    rest = raw
     try:
-        return gzip.decompress(raw)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"the gzip file is damaged: {error}.\nDownload or create it again.") from None
+        while rest:
+            machine = zlib.decompressobj(wbits=31)
+            piece = machine.decompress(rest, limit - size + 1)
+            pieces.append(piece)
+            size += len(piece)
+            if size > limit:
+                raise InputError(
+                    f"the gzip file holds more than {limit / 2**30:.1f} GB, too much to be read at once.",
+                    cure="Split it into parts of fewer rows.",
+                )
+            if not machine.eof:
+                raise EOFError("it ends too early")
+            rest = machine.unused_data.lstrip(b"\0")
+    except (EOFError, zlib.error) as error:
+        raise InputError(f"the gzip file is damaged: {error}.", cure="Download or create it again.") from None
+    return b"".join(pieces)
+
+
+def _memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):  # not told here
+        return 2 * MOST_UNPACKED

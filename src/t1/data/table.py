@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from t1.arrays import AnyArray, BoolArray, FloatArray
+from t1.data.fit import fit, fit_decimals
 from t1.errors import InputError
 
 DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64, pd.Period)
@@ -76,7 +77,7 @@ class Table:
         filled = np.where(self.observed, self.values, filled)
         if isinstance(self.native, np.ndarray):
             out = self.native.copy()
-            out[write] = _fit(filled[write], out.dtype)
+            out[write] = fit(filled[write], out.dtype)
             return out
         if isinstance(self.native, list | tuple):
             return _write_rows(self.native, write, filled)
@@ -282,20 +283,6 @@ def _check_finite(table: Table) -> None:
 # Writing: only the cells of `write` (time, vars) change, and each column keeps its dtype.
 
 
-def _fit(fill: FloatArray, dtype: np.dtype[Any]) -> AnyArray:
-    """The fills in a column's own dtype: kept in its range, and rounded for integers."""
-    if dtype.kind == "f":
-        limit = float(np.finfo(dtype).max)
-        return np.clip(fill, -limit, limit).astype(dtype)
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        high = float(limits.max)
-        if high > limits.max:  # 2**63 - 1 is no float; 2**63 would wrap around
-            high = float(np.nextafter(high, 0))
-        return np.rint(np.clip(fill, float(limits.min), high)).astype(dtype)
-    return fill.astype(dtype)
-
-
 def _write_rows(rows: Any, write: BoolArray, filled: FloatArray) -> Any:
     out = [list(row) for row in rows]
     for i, j in np.argwhere(write).tolist():
@@ -321,7 +308,7 @@ def _write_pandas(native: pd.DataFrame, write: BoolArray, filled: FloatArray) ->
             arrays[j] = filled[:, j]  # a sparse column, or a text column with every cell missing
             continue
         arrays[j] = arrays[j].copy()
-        arrays[j][rows] = _fit(filled[rows, j], getattr(dtype, "numpy_dtype", dtype))
+        arrays[j][rows] = fit(filled[rows, j], getattr(dtype, "numpy_dtype", dtype))
     return _dress_like(native, pd.DataFrame(arrays, index=native.index))
 
 
@@ -345,9 +332,9 @@ def _write_series(series: nw.Series[Any], rows: npt.NDArray[np.intp], filled: Fl
     dtype, backend = series.dtype, series.implementation
     fill: Any = filled[rows]
     if isinstance(dtype, nw.Decimal):
-        fill = [Decimal(f"{value:.{dtype.scale}f}") for value in fill]
+        fill = fit_decimals(fill, dtype.scale)
     elif dtype.is_numeric():
-        fill = _fit(fill, np.dtype(str(dtype).lower().replace("128", "64")))
+        fill = fit(fill, np.dtype(str(dtype).lower().replace("128", "64")))
     else:  # a column of nulls only
         return nw.new_series(series.name, filled, nw.Float64, backend=backend)
     return series.scatter(rows, nw.new_series(series.name, fill, dtype, backend=backend))

@@ -16,7 +16,7 @@ import numpy as np
 
 from t1.arrays import Float32Array
 from t1.errors import InputError
-from t1.models.seasons import find_period
+from t1.methods.seasons import find_period
 
 CATALOG = "CATALOG.csv"
 SHORTEST = 24  # rows; a shorter series teaches little

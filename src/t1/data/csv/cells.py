@@ -1,0 +1,62 @@
+"""What a single cell may be, looked at on its own: missing, a number, a date, or text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from enum import Enum
+
+MARKERS = (
+    *("NaN", "nan", "NAN", "-NaN", "-nan", "null", "NULL", "None", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaT"),
+    *("-", "--", "---", "?", ".", "MM", "M", "ND", "n.a.", "#VALUE!", "#DIV/0!", "#REF!", "#NUM!", "#NAME?"),
+)
+MISSING_TEXTS = frozenset({b"", *(marker.encode() for marker in MARKERS)})
+NUMBER = re.compile(
+    rb"[-+]?[$\xe2\x82\xac\xc2\xa3\xc2\xa5]{0,3} ?[-+]?(\d[\d,.' ]*\d|\d)?[.,]?\d*([eE][-+]?\d+)? ?"
+    rb"(%|[$]|\xe2\x82\xac|\xc2\xa3|\xc2\xa5)?"
+)
+DATE = re.compile(
+    rb"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*|/.*)?"  # 2020-01-31, 31.1.20 18:00, 2020-01-01T00:00/...
+    rb"|\d{1,2}[:.]\d{2}([:.]\d{2})?([.,]\d+)?( ?[AaPp][Mm])?"  # a clock
+    rb"|\d{8}[T_:-]\d{2}:?\d{2}.*"
+    rb"|\d{1,2}[- ][A-Za-z]{3,9}[- ,]+\d{2,4}.*|[A-Za-z]{3,9} \d{1,2},? \d{4}.*|\d{4}-[A-Za-z]{3}-\d{1,2}.*"
+)
+TOTALS = re.compile(
+    rb"(grand )?(total|sum|mean|average|avg|min|max|minimum|maximum|median|count|std|summe|mittel\w*|gesamt"
+    rb"|moyenne|totaal|totale|media)\b",
+    re.IGNORECASE,
+)
+
+
+class Look(Enum):
+    """What a cell looks like."""
+
+    MISSING = "missing"
+    NUMBER = "number"
+    DATE = "date"
+    TEXT = "text"
+
+
+def look(cell: bytes, missing: Collection[bytes] = MISSING_TEXTS) -> Look:
+    """What one cell looks like, quotes and blanks around it aside."""
+    bare = cell.strip(b' \t\r"')
+    if bare in missing:
+        return Look.MISSING
+    if bare[-1:].isdigit() and bare.replace(b".", b"", 1).lstrip(b"+-").isdigit():
+        return Look.NUMBER if not re.fullmatch(rb"\d{1,2}\.\d{2}\.\d{2}", bare) else Look.DATE
+    if DATE.fullmatch(bare):
+        return Look.DATE
+    if any(48 <= byte <= 57 for byte in bare) and NUMBER.fullmatch(bare):
+        return Look.NUMBER
+    return Look.TEXT
+
+
+def usual_looks(lines: Sequence[Sequence[bytes]], missing: Collection[bytes]) -> list[Look]:
+    """What the columns of some lines of one width mostly look like; MISSING if nothing is there."""
+    looks = []
+    for column in zip(*lines, strict=True):
+        counts = Counter(look(cell, missing) for cell in column)
+        counts.pop(Look.MISSING, None)
+        looks.append(counts.most_common(1)[0][0] if counts else Look.MISSING)
+    return looks

@@ -1,0 +1,318 @@
+"""What the columns of a text table are: the time, what tells series apart, numbers to fill, or left alone."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+from t1.arrays import AnyArray
+from t1.data.csv.numbers import CELLS, WIDEST, Numbers
+from t1.data.csv.scan import Cells
+from t1.data.csv.styles import Style, find_style
+from t1.data.data_file import Choice
+from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
+from t1.data.ids import tell_apart
+from t1.data.reading import Reading
+from t1.data.time_columns import Source, TimeColumns, combine, find_clock, find_parts
+from t1.data.time_format import TimeFormat
+from t1.errors import InputError
+
+MOSTLY = 9  # numbers for each text cell: from there on the text is taken for a mistake
+NO_CLOCK = ("%H", "%I")
+
+
+class Sheet:
+    """A table that is being read."""
+
+    def __init__(
+        self,
+        cells: Cells,
+        names: tuple[str, ...],
+        encoding: str,
+        numbers: Numbers,
+        choice: Choice,
+        reading: Reading,
+        *,
+        named: bool,
+        decimal: bytes,
+    ) -> None:
+        self.cells, self.names, self.encoding = cells, names, encoding
+        self.numbers, self.choice, self.reading = numbers, choice, reading
+        self.named, self.decimal = named, decimal.decode()
+        self.problems: list[str] = []
+        self.said: list[str] = []
+        self.passed_through: dict[str, str] = {}
+        self.styles: dict[int, Style] = {}
+        self._kept: dict[int, list[str]] = {}
+        self.source = Source(names, self.all_texts, self._whole_column)
+
+    def texts(self, column: int, limit: int | None = None) -> list[str]:
+        """The cells of one column as text."""
+        return texts_of(self.cells, column, self.encoding, limit)
+
+    def all_texts(self, column: int) -> list[str]:
+        """The cells of one column as text, kept for the next who asks."""
+        if column not in self._kept:
+            self._kept[column] = self.texts(column)
+        return self._kept[column]
+
+    def forget_texts(self) -> None:
+        """Free the memory of texts that nobody will ask for again."""
+        self._kept.clear()
+
+    # ------------------------------------------------------------ time
+
+    def find_time(self) -> TimeColumns | None:
+        """The columns that say when: those the user named, or what is named or written like a time."""
+        if self.choice.time:
+            return self._explicit_time(self.choice.time)
+        free = [
+            j
+            for j in range(len(self.names))
+            if j not in self.choice.id and not (self.choice.named and j in self.choice.wanted)
+        ]
+        named = [j for j in free if is_time_name(self.names[j])]
+        others = [j for j in np.flatnonzero(self.numbers.n_texts).tolist() if j in free and j not in named]
+        found: list[str] = []
+        for j in named + others:
+            if j in others and not looks_like_dates([t for t in self.texts(j, 50) if t]):
+                continue
+            dates, texts = self._dates(j)
+            bad = np.isnat(dates.times)
+            if dates.format.unit == "step" and not self.choice.id:  # a lap time is no time stamp
+                bad = np.append(False, np.diff(dates.times) < np.timedelta64(0))
+            if not bad.any():
+                return self._with_clock(j, dates)
+            if j in named or bad.mean() <= 0.1:
+                i = int(bad.argmax())
+                found.append(
+                    f"column {self.names[j]!r} looks like the time, but line {self.cells.line(i)} has "
+                    f"{texts[i][:40]!r}; the rows are taken in their order."
+                )
+        parts = None if self.choice.named else find_parts(self.source, named=self.named)
+        if parts is not None and not set(parts.at) & set(self.choice.id):
+            return parts
+        self.problems += found
+        return None
+
+    def _with_clock(self, j: int, dates: Dates) -> TimeColumns:
+        """A column of dates together with the clock beside it, if the dates have none themselves."""
+        alone = TimeColumns((j,), dates.times, (dates.format,), dates.note)
+        if dates.format.unit or any(clock in dates.format.pattern for clock in NO_CLOCK):
+            return alone
+        both = find_clock(self.source, j, day_first=self.reading.dayfirst)
+        return alone if both is None or np.isnat(both.times).any() else both
+
+    def _dates(self, j: int) -> tuple[Dates, list[str]]:
+        texts = self.all_texts(j)
+        if self.reading.time_format is not None:
+            return read_dates(texts, pattern=self.reading.time_format), texts
+        column = self.numbers.values[:, j]
+        if self._is_numeric(j):
+            if np.isnan(column).any():
+                nothing = np.where(np.isnan(column), np.datetime64("NaT"), np.datetime64(0, "ns"))
+                return Dates(nothing, TimeFormat()), texts
+            return read_numeric_dates(column, texts), texts
+        return read_dates(texts, day_first=self.reading.dayfirst), texts
+
+    def _explicit_time(self, at: tuple[int, ...]) -> TimeColumns:
+        if len(at) > 1:
+            both = combine(self.source, at, day_first=self.reading.dayfirst, pattern=self.reading.time_format)
+            if both is None:
+                row = " ".join(self.texts(j, 1)[0] for j in at)
+                raise InputError(
+                    f"{' and '.join(self.names[j] for j in at)} together are no time (first row: {row!r}).",
+                    cure="Name a date and a clock, or year, month, day, hour, or the format (time_format).",
+                    option="time",
+                )
+            return both
+        dates, texts = self._dates(at[0])
+        bad = np.isnat(dates.times)
+        if bad.any():
+            i = int(bad.argmax())
+            raise InputError(
+                f"the time column {self.names[at[0]]!r} has {texts[i][:60]!r} on line {self.cells.line(i)}, "
+                "which is no date in the format of the column.",
+                cure="Correct the line, name another column (time), or give the format (time_format).",
+                option="time",
+            )
+        return TimeColumns(at, dates.times, (dates.format,), dates.note)
+
+    # ------------------------------------------------------------ series and numbers
+
+    def find_ids(self, time: TimeColumns | None) -> tuple[tuple[int, ...], AnyArray | None]:
+        """The columns that tell series apart, and each row's id."""
+        at = self.choice.id
+        if not at and time is not None and not self.choice.named:
+            texts = [j for j in np.flatnonzero(self.numbers.n_texts).tolist() if j not in time.at]
+            at = tell_apart(time.times, {j: (self.names[j], self.all_texts) for j in texts})
+            if at:
+                self.said.append(
+                    "time stamps repeat, so each "
+                    + " and ".join(repr(self.names[j]) for j in at)
+                    + " is taken as a series of its own"
+                )
+        if not at:
+            return (), None
+        ids = np.array(
+            [" / ".join(parts) for parts in zip(*map(self.all_texts, at), strict=True)], dtype=object
+        )
+        if nameless := int((ids == "").sum()):
+            name = self.names[at[0]]
+            self.problems.append(f"{nameless} rows have no {name!r}; they are taken for one series.")
+        return at, ids
+
+    def find_numeric(self, taken: tuple[int, ...]) -> list[int]:
+        """The columns to fill; all others are noted as passed through."""
+        found: list[int] = []
+        for j, name in enumerate(self.names):
+            if j in taken:
+                continue
+            n_texts, n_numbers = int(self.numbers.n_texts[j]), int(self.numbers.n_numbers[j])
+            if j not in self.choice.wanted:
+                self.passed_through[name] = "was not asked for"
+            elif is_time_name(name) and not self.choice.named and not self._is_text(j):
+                self.passed_through[name] = "is named like a time (to have it filled, name it: columns)"
+            elif self._nameless(j) and not n_texts and not n_numbers:
+                self.passed_through[name] = "is empty and has no name"
+            elif n_texts and not self._read_style(j):
+                self._refuse_mixed(j)
+                row = int(self.numbers.first_text[j])
+                self.passed_through[name] = (
+                    f"holds text ({self._show(row, j)!r} on line {self.cells.line(row)})"
+                )
+                blanks = len(self.numbers.values) - n_texts - n_numbers
+                if blanks:
+                    self.problems.append(
+                        f"column {name!r} holds text; its empty cells ({blanks}) stay empty."
+                    )
+            elif not self.choice.named and self._is_code(j):
+                self.passed_through[name] = "holds codes that begin with 0"
+            elif j == 0 and self._nameless(j) and len(self.names) > 1 and self._counts_rows(j):
+                self.passed_through[name] = "counts the rows"
+            elif not self.choice.named and self._blank_means_zero(j):
+                value = self.numbers.values[:, j]
+                one = float(value[~np.isnan(value)][0])
+                self.passed_through[name] = f"is mostly blank, and every value is {one:g}: a blank may mean 0"
+                self.problems.append(
+                    f"column {name!r} is mostly blank and every value is {one:g}, so a blank may mean 0; "
+                    "it is left as it is (to have it filled all the same, name it: columns)."
+                )
+            else:
+                found.append(j)
+                if not self.numbers.n_numbers[j]:
+                    self.problems.append(f"column {name!r} has no observed value, so it stays empty.")
+        if not found:
+            raise InputError(
+                f"no column holds numbers (found: {', '.join(map(repr, self.names[:8]))}).",
+                cure="If the columns run together or the numbers look odd, name what separates cells "
+                "(separator) and the decimal sign (decimal).",
+                option="separator",
+            )
+        return found
+
+    def _read_style(self, j: int) -> bool:
+        """Whether a column of text is one of numbers with signs and units around them; they are read then."""
+        if self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j]:
+            return False
+        codes = set(self.reading.missing_values)
+        texts = self.all_texts(j)
+        if codes:
+            texts = ["" if text in codes else text for text in texts]
+        found = find_style(texts, self.decimal)
+        if found is None:
+            return False
+        style, values, places = found
+        for code in codes:
+            if re.fullmatch(r"[-+]?\d+(\.\d+)?", code):
+                values[values == float(code)] = np.nan
+        self.styles[j] = style
+        self.numbers.values[:, j] = values
+        self.numbers.decimals[j] = places
+        self.numbers.n_numbers[j] = int((~np.isnan(values)).sum())
+        self.said.append(f"column {self.names[j]!r} is written with {style}")
+        return True
+
+    def _is_code(self, j: int) -> bool:
+        """Whether digits are a name, such as 01234567: as a number it would lose its zeros."""
+        given = [text for text in self.texts(j, 200) if text]
+        return bool(given) and all(re.fullmatch(r"0\d+", text) for text in given)
+
+    def _blank_means_zero(self, j: int) -> bool:
+        column = self.numbers.values[:, j]
+        if len(column) < 10 or not 1 < self.numbers.n_numbers[j] < 0.5 * len(column):
+            return False
+        return bool((column[~np.isnan(column)] == 1).all())
+
+    def _nameless(self, j: int) -> bool:
+        return self.names[j] == f"column {j + 1}"
+
+    def _is_text(self, j: int) -> bool:
+        return bool(self.numbers.n_texts[j] * MOSTLY > self.numbers.n_numbers[j])
+
+    def _is_numeric(self, j: int) -> bool:
+        return bool(self.numbers.n_texts[j] == 0 and self.numbers.n_numbers[j] > 0)
+
+    def _whole_column(self, j: int) -> AnyArray | None:
+        return self.numbers.values[:, j] if self._is_numeric(j) else None
+
+    def _refuse_mixed(self, j: int) -> None:
+        n_texts, n_numbers = int(self.numbers.n_texts[j]), int(self.numbers.n_numbers[j])
+        if not self.choice.named and n_numbers < MOSTLY * n_texts:
+            return
+        row, name = int(self.numbers.first_text[j]), self.names[j]
+        text = self._show(row, j)
+        infinite = text.strip("+-").lower() in ("inf", "infinity")
+        what = "an infinite value, " if infinite else ""
+        # a text with digits in it is a value that somebody wrote: never advise to overwrite it
+        code = infinite or not any(letter.isdigit() for letter in text)
+        more = f", or have cells with {text!r} filled (missing_values)" if code else ", or correct the cell"
+        raise InputError(
+            f"column {name!r} holds {what}{text!r} on line {self.cells.line(row)}, where a number was "
+            f"expected ({n_numbers} cells are numbers, {n_texts} are not).",
+            cure=f"Leave the column {name!r} as it is (exclude){more}.",
+            option="exclude",
+        )
+
+    def _show(self, row: int, j: int) -> str:
+        return decode(self.cells.cell(row, j), self.encoding).strip()[:60]
+
+    def _counts_rows(self, j: int) -> bool:
+        column = self.numbers.values[:, j]
+        return bool((np.diff(column) == 1).all() and column[0] in (0, 1))
+
+
+def texts_of(cells: Cells, column: int, encoding: str, limit: int | None = None) -> list[str]:
+    """The cells of one column as text."""
+    ends = cells.ends[:limit, column]
+    first = cells.row_starts if column == 0 else cells.ends[:, column - 1] + 1
+    starts = np.minimum(first[:limit], ends)
+    width = int(ends[0] - starts[0]) if len(ends) else 0
+    if 0 < width <= WIDEST and (ends - starts == width).all():  # time stamps mostly are: many at once
+        texts: list[str] = []
+        windows = np.lib.stride_tricks.sliding_window_view(cells.data, width)
+        for begin in range(0, len(starts), CELLS):
+            block = windows[starts[begin : begin + CELLS]]
+            if not _is_plain(block):
+                break
+            texts += block.view(f"S{width}").ravel().astype(f"U{width}").tolist()
+        else:
+            return texts
+    raw = memoryview(cells.data.data)
+    spans = zip(starts.tolist(), ends.tolist(), strict=True)
+    return [decode(bytes(raw[a:b]), encoding).strip() for a, b in spans]
+
+
+def _is_plain(block: npt.NDArray[np.uint8]) -> bool:
+    """Whether cells are plain ASCII without quotes, and have blanks only inside."""
+    plain = (block < 128).all() and (block >= ord(" ")).all() and not (block == ord('"')).any()
+    return bool(plain and (block[:, [0, -1]] != ord(" ")).all())
+
+
+def decode(raw: bytes, encoding: str) -> str:
+    """A cell's text, without the quotes around it."""
+    text = raw.decode(encoding, "replace")
+    bare = text.strip(" \t")
+    return bare[1:-1].replace('""', '"') if len(bare) >= 2 and bare[0] == bare[-1] == '"' else text

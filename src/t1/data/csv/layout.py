@@ -1,0 +1,216 @@
+"""Where a text table begins: preamble and comments, the line of names, units below it, then the data.
+
+The first lines are looked at from the data's side. What most lines are like (how many cells, which of them
+numbers or dates) is the table; a line of text where the table has numbers names the columns; what stands
+above is preamble.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from t1.data.csv.cells import MISSING_TEXTS, Look, look
+from t1.data.csv.dialect import BLANKS, find_separator, split
+from t1.data.csv.head import MOST_UNITS, FirstLines
+from t1.errors import InputError
+
+HEAD = 1 << 20  # bytes that are looked at
+MOST_LINES = 400  # of them
+COMMENTS = b"#%!"  # what a comment line may start with, if none is named
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the file, or several where a quoted cell goes over the line break."""
+
+    begin: int
+    end: int  # before the line break
+    number: int  # the first is 1
+    text: bytes
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the lines of a text table are."""
+
+    separator: bytes  # BLANKS: runs of blanks and tabs
+    width: int  # cells in a row
+    names: tuple[bytes, ...]  # () if the file names no columns
+    header_line: int  # the number of the line of names; 0: there is none
+    header_end: int | None  # the byte where the line of names ends, and where added names go
+    body: int  # the first byte of the data
+    comment: bytes | None
+    looks: tuple[Look, ...]  # of each column
+    said: tuple[str, ...]  # in words, for whoever wants to know
+
+
+def find_layout(
+    raw: bytes,
+    start: int,
+    size: int,
+    *,
+    separator: bytes | None = None,
+    prefer_tab: bool = False,
+    header_row: int | None = None,
+    skip_rows: int = 0,
+    comment: bytes | None = None,
+    units_row: bool | None = None,
+    missing: Collection[bytes] = (),
+) -> Layout:
+    """Look at the first lines of a file and tell what they are; each option decides instead of the look."""
+    missing = MISSING_TEXTS | set(missing)
+    every = first_lines(raw, start, size, comment)
+    lines = [line for line in every if line.number > skip_rows and line.text.strip()]
+    if not lines:
+        raise InputError(
+            "the file is empty.",
+            cure="Its first line must hold the names of the columns.",
+            option="skip_rows",
+        )
+    comment = comment or _find_comment(lines)
+    remarks = [line for line in lines if comment and line.text.startswith(comment)]
+    rest = [line for line in lines if line not in remarks] if remarks else lines
+    separator = separator or find_separator([line.text for line in rest], prefer_tab=prefer_tab)
+    table = FirstLines([line.text for line in rest], separator, missing)
+    said: list[str] = []
+    names: Sequence[bytes] = ()
+    header: Line | None = None
+    if header_row is not None and header_row > 0:
+        header = next((line for line in every if line.number == header_row), None)
+        if header is None:
+            raise InputError(
+                f"line {header_row} is not among the first {len(every)} lines, so it names no columns.",
+                cure="Give the number of the line that holds the names; 0 if none does.",
+                option="header_row",
+            )
+        names = split(_uncommented(header, comment), separator)
+        body = next((k for k, line in enumerate(rest) if line.begin > header.begin), len(rest))
+        if units_row is None:
+            first = body
+            while body < len(rest) - 1 and table.is_units(body) and body - first < MOST_UNITS:
+                body += 1
+        elif units_row:
+            body += 1
+    elif header_row == 0:
+        body = table.first_data() + bool(units_row)
+    else:
+        found, body = table.find_header()
+        if units_row is not None and found is not None:
+            body = found + 1 + units_row
+        if found is not None:
+            header, names = rest[found], table.cells[found]
+        elif (remark := _header_in_comments(remarks, rest, body, table, separator, comment)) is not None:
+            header = remark
+            names = split(_uncommented(remark, comment), separator)
+    width = max(table.width, len(names)) if separator != BLANKS else table.width
+    names = _fit_names(names, width, table)
+    if names and header is not None:
+        if header.number > 1 or header in remarks:
+            where = "in the comment on" if header in remarks else "on"
+            said.append(f"the names of the columns are {where} line {header.number}")
+        if below := sum(header.begin < line.begin for line in rest[:body]):
+            said.append("a line of units below the names" if below == 1 else f"{below} lines below the names")
+    elif not names:
+        header = None
+        said.append("no line names the columns; they are called column 1, column 2 and so on")
+    if separator == BLANKS:
+        said.append("cells are separated by white space")
+    return Layout(
+        separator=separator,
+        width=width,
+        names=tuple(names),
+        header_line=0 if header is None else header.number,
+        header_end=None if header is None else header.end,
+        body=_body_start(every, rest, body, header, size),
+        comment=comment if remarks else None,
+        looks=tuple(table.looks) + (Look.MISSING,) * (width - len(table.looks)),
+        said=tuple(said),
+    )
+
+
+def _body_start(
+    every: Sequence[Line], rest: Sequence[Line], body: int, header: Line | None, size: int
+) -> int:
+    """The first byte after the names and units: in a table of one column an empty line there is a row."""
+    last = rest[body - 1] if 0 < body <= len(rest) else None
+    if header is not None and last is not None and last.begin >= header.begin:
+        return next((line.begin for line in every if line.begin > last.begin), size)
+    return rest[body].begin if body < len(rest) else size
+
+
+def first_lines(raw: bytes, start: int, size: int, comment: bytes | None) -> list[Line]:
+    """The first lines of a file, with their places."""
+    head = raw[start : min(start + HEAD, size)]
+    newline = b"\n" if b"\n" in head else b"\r"
+    lines: list[Line] = []
+    at, held, first, number = 0, 0, 0, 1
+    while at <= len(head) and len(lines) < MOST_LINES:
+        stop = head.find(newline, at)
+        stop = len(head) if stop < 0 else stop
+        text = head[first:stop]
+        quotes = text.count(b'"')
+        is_remark = text[:1] in (b"#", b"%", b"!") or (comment is not None and text.startswith(comment))
+        if quotes % 2 == 0 or is_remark or held > 30 or stop == len(head):
+            text = text[:-1] if text.endswith(b"\r") else text
+            lines.append(Line(start + first, start + first + len(text), number - held, text))
+            first, held = stop + 1, 0
+        else:
+            held += 1
+        at, number = stop + 1, number + 1
+    return lines
+
+
+def _find_comment(lines: Sequence[Line]) -> bytes | None:
+    mark = lines[0].text[:1]
+    if mark not in [bytes([byte]) for byte in COMMENTS]:
+        return None
+    return mark if any(not line.text.startswith(mark) for line in lines) else None
+
+
+def _uncommented(line: Line, comment: bytes | None) -> bytes:
+    text = line.text
+    if comment and text.startswith(comment):
+        bare = text[len(comment) :].lstrip(b" " + comment)
+        return (
+            comment + bare if bare[:1] in (b",", b";", b"\t", b"|") else bare
+        )  # a column that is called "#"
+    return text
+
+
+def _header_in_comments(
+    remarks: Sequence[Line],
+    rest: Sequence[Line],
+    body: int,
+    table: FirstLines,
+    separator: bytes,
+    comment: bytes | None,
+) -> Line | None:
+    """The comment line that names the columns: above the data, with as many names as there are columns."""
+    if body >= len(rest):
+        return None
+    above = [line for line in remarks if line.begin < rest[body].begin][-4:]
+    for line in above:
+        cells = split(_uncommented(line, comment), separator)
+        kinds = [look(cell, table.missing) for cell in cells]
+        fits = len(cells) == table.width or (len(cells) == table.width + 1 and not cells[-1].strip())
+        if fits and kinds.count(Look.TEXT) * 2 > len(cells):
+            return line
+    return None
+
+
+def _fit_names(names: Sequence[bytes], width: int, table: FirstLines) -> list[bytes]:
+    """As many names as columns: where one lacks, rows have a name of their own, or the time has two cells."""
+    names = list(names)
+    if len(names) == width or not names:
+        return names
+    if len(names) > width:
+        return names[:width] if not any(name.strip() for name in names[width:]) else []
+    if len(names) != width - 1:
+        return []
+    last = [cells[-1] for cells in table.cells if len(cells) == width]
+    if all(look(cell, table.missing) is Look.MISSING for cell in last[1:]):
+        return [*names, b""]  # a separator at the end of each row
+    if width > 1 and table.looks[0] is Look.DATE and table.looks[1] is Look.DATE:
+        return [names[0], b"", *names[1:]]  # 2020-01-01 00:00 below one name
+    return [b"", *names]

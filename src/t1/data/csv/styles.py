@@ -1,0 +1,89 @@
+"""Numbers that are written with more than digits: $1,234.50, 12 %, 3.5 °C. Fills are written the same way."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t1.arrays import FloatArray
+from t1.data.csv.cells import MISSING_TEXTS
+
+CURRENCY = r"US\$|[$€£¥₹]|EUR|USD|GBP|CHF"
+UNITS = (
+    r"%|‰|°C|°F|°|K|kWh|MWh|Wh|kW|MW|W|mV|kV|V|mA|A|mm|cm|km|m|m/s|km/h|mph|kt|kn|hPa|mbar|kPa|Pa|bar|psi|ppm|ppb"
+    r"|[µu]g/m[³3]|mg/[lL]|[lL]|kg|g|t|ms|s|min|h|Hz|dB|W/m[²2]|m[³3]/s|m[³3]|bpm"
+)
+WHOLE = re.compile(
+    rf"(?P<sign>[-+]?)(?P<prefix>(?:{CURRENCY}) ?)?(?P<minus>-?)"
+    rf"(?P<body>\d[\d.,' \u00a0\u202f]*|[.,]\d+)(?P<suffix>[ \u00a0]?(?:{CURRENCY}|{UNITS}))?"
+)
+MISSING = frozenset(text.decode() for text in MISSING_TEXTS)
+
+
+@dataclass(frozen=True)
+class Style:
+    """What stands around and inside the numbers of a column."""
+
+    prefix: str = ""
+    suffix: str = ""
+    group: str = ""  # between thousands
+    decimal: str = "."
+
+    def write(self, number: str) -> str:
+        """A number written plainly, such as -1234.5, in this style."""
+        sign = "-" if number.startswith("-") else ""
+        whole, point, fraction = number.lstrip("-").partition(".")
+        if self.group and whole.isdigit():
+            whole = re.sub(r"(?<=\d)(?=(\d{3})+$)", self.group, whole)
+        return f"{sign}{self.prefix}{whole}{self.decimal if point else ''}{fraction}{self.suffix}"
+
+    def __str__(self) -> str:
+        parts = [f"{self.prefix}…{self.suffix}"] if self.prefix or self.suffix else []
+        parts += [f"{self.group!r} between thousands"] if self.group else []
+        return " and ".join(parts) or f"{self.decimal!r} as its decimal sign"
+
+
+def find_style(texts: Sequence[str], decimal: str) -> tuple[Style, FloatArray, int] | None:
+    """The style that explains every cell of a column, its numbers (NaN where missing) and usual decimals."""
+    given = [text for text in texts if text not in MISSING]
+    for text in given[:20]:
+        if not WHOLE.fullmatch(text):
+            return None
+    matches = [WHOLE.fullmatch(text) for text in given]
+    found = [match for match in matches if match is not None]
+    if not found or len(found) < len(given):
+        return None
+    prefix = Counter(match["prefix"] or "" for match in found)
+    suffix = Counter(match["suffix"] or "" for match in found)
+    if any(len([p for p in counts if p]) > 1 for counts in (prefix, suffix)):
+        return None
+    for sign in (decimal, {".": ",", ",": "."}[decimal]):
+        for group in ("", *(g for g in ",.' \u00a0\u202f" if g != sign)):
+            body = re.compile(_body(group, sign))
+            if all(body.fullmatch(match["body"]) for match in found):
+                style = Style(max(prefix, key=len), max(suffix, key=len), group, sign)
+                return style, *_numbers(texts, style)
+    return None
+
+
+def _body(group: str, decimal: str) -> str:
+    point = re.escape(decimal)
+    grouped = rf"|\d{{1,3}}(?:{re.escape(group)}\d{{3}})+" if group else ""
+    return rf"(?:\d+{grouped})?(?:{point}\d*)?"
+
+
+def _numbers(texts: Sequence[str], style: Style) -> tuple[FloatArray, int]:
+    values = np.full(len(texts), np.nan)
+    places: Counter[int] = Counter()
+    for i, text in enumerate(texts):
+        if text in MISSING or (match := WHOLE.fullmatch(text)) is None:
+            continue
+        body = match["body"].replace(style.group, "") if style.group else match["body"]
+        plain = body.replace(style.decimal, ".")
+        values[i] = float(plain) * (-1 if "-" in (match["sign"], match["minus"]) else 1)
+        places[len(plain.partition(".")[2])] += 1
+    return values, places.most_common(1)[0][0] if places else 0

@@ -1,0 +1,145 @@
+"""Which strptime pattern a date is written in."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from t1.arrays import TimeArray
+from t1.data.time_format import DAY, FIELD, TimeFormat, shifted
+
+CLOCK = r"(?P<gap>[T ])(?P<H>\d{1,2}):(?P<M>\d{2})(?P<sec>:\d{2}(?P<frac>\.\d{1,9})?)?(?P<half> ?[AaPp][Mm])?"
+ZONE = r"(?P<zone> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
+YEAR_FIRST = re.compile(rf"\d{{4}}(?P<a>[-/.])\d{{1,2}}(?P=a)\d{{1,2}}(?:{CLOCK})?{ZONE}")
+YEAR_LAST = re.compile(rf"\d{{1,2}}(?P<a>[-/.])\d{{1,2}}(?P=a)(?P<year>\d{{4}}|\d{{2}})(?:{CLOCK})?{ZONE}")
+COMPACT = re.compile(r"\d{8}(?:(?P<gap>[T_: -]?)(?P<clock>\d{2}(?P<colon>:?)\d{2}(?:(?P=colon)\d{2})?))?Z?")
+DOTTED = re.compile(r"(?P<day>.*\d)(?P<gap>[ T])(?P<H>\d{1,2})\.(?P<M>\d{2})(?P<sec>\.\d{2})?")  # 18.00.00
+OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})?$")
+LENGTHS = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "I": 2, "M": 2, "S": 2, "j": 3}
+
+Pattern = tuple[str, str]  # a strptime pattern, and the zone after it
+
+
+def patterns(sample: str, day_first: bool | None) -> list[Pattern]:
+    """The patterns that may explain a date, the likeliest first."""
+    if match := YEAR_FIRST.fullmatch(sample):
+        sep = match["a"]
+        return [(f"%Y{sep}%m{sep}%d{_clock(match)}", match["zone"] or "")]
+    if match := YEAR_LAST.fullmatch(sample):
+        sep, year = match["a"], "%Y" if len(match["year"]) == 4 else "%y"
+        days = [f"%d{sep}%m{sep}{year}", f"%m{sep}%d{sep}{year}"]
+        # 01/02/2020: with slashes the month usually comes first
+        if (sep == "/") if day_first is None else not day_first:
+            days.reverse()
+        if day_first is not None:
+            days = days[:1]
+        return [(day + _clock(match), match["zone"] or "") for day in days]
+    if match := COMPACT.fullmatch(sample):
+        colon = match["colon"] or ""
+        seconds = f"{colon}%S" if match["clock"] and len(match["clock"].replace(":", "")) == 6 else ""
+        clock = f"{match['gap']}%H{colon}%M{seconds}" if match["clock"] else ""
+        return [("%Y%m%d" + clock, "Z" if sample.endswith("Z") else "")]
+    if match := DOTTED.fullmatch(sample):
+        clock = f"{match['gap']}%H.%M{'.%S' if match['sec'] else ''}"
+        return [(day + clock, "") for day, _ in patterns(match["day"], day_first)]
+    if not re.search(r"\d", sample) or not re.search(r"[-/:. ]", sample) or len(sample) > 60:
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        firsts = (False, True) if day_first is None else (day_first,)
+        guessed = [pd.tseries.api.guess_datetime_format(sample, dayfirst=first) for first in firsts]
+    known = [pattern for pattern in dict.fromkeys(guessed) if pattern and re.search("%[yY]", pattern)]
+    return [(pattern, "") for pattern in known]
+
+
+def zone_offset(suffix: str) -> int:
+    """How far a zone is ahead of UTC, in nanoseconds: +01:00 is an hour."""
+    if match := OFFSET.search(suffix):
+        minutes = int(match[2]) * 60 + int(match[3] or 0)
+        return (-1 if match[1] == "-" else 1) * minutes * 60 * 10**9
+    return 0
+
+
+def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
+    """The dates of texts in one pattern, in UTC if they name a zone; NaT where a text does not fit."""
+    shift = 0
+    if suffix:
+        if all(text.endswith(suffix) for text in texts):
+            texts = [text.removesuffix(suffix) for text in texts]
+            shift = zone_offset(suffix)
+        else:  # the zone changes with the season
+            pattern += "%z"
+    utc = "%z" in pattern or pattern == "ISO8601"
+    read = pd.to_datetime(pd.Series(texts, dtype=object), format=pattern, errors="coerce", utc=utc)
+    if utc:
+        read = read.dt.tz_localize(None)
+    if not pd.api.types.is_datetime64_dtype(read):
+        return np.full(len(texts), np.datetime64("NaT", "ns"))
+    with np.errstate(all="ignore"):
+        times = read.to_numpy()
+        limits = pd.Timestamp.min.year + 1, pd.Timestamp.max.year - 1
+        years = times.astype("M8[Y]").astype("i8") + 1970
+        times = np.where((years >= limits[0]) & (years <= limits[1]), times, np.datetime64("NaT"))
+    found = shifted(times, -shift)
+    bad = np.flatnonzero(np.isnat(found)).tolist() if "%H" in pattern else []
+    late = [i for i in bad if _MIDNIGHT.search(texts[i])]
+    if late:  # 24:00 is the next day's 00:00
+        early = parse([_MIDNIGHT.sub(r"\g<1>00\g<2>", texts[i]) for i in late], pattern, "")
+        found[late] = shifted(early, DAY - shift)
+    return found
+
+
+_MIDNIGHT = re.compile(r"((?:^|[ T:_]))24([:.]?00(?:[:.]?00)?)$")
+
+
+def style(texts: Sequence[str], times: TimeArray, pattern: str, suffix: str) -> TimeFormat:
+    """The details that strptime does not care about: leading zeros, digits of a second, the zone."""
+    good = [text for text, time in zip(texts[:5000], times, strict=False) if not np.isnat(time)]
+    offset = 0
+    if suffix:
+        if all(text.endswith(suffix) for text in good):
+            offset = zone_offset(suffix)
+        else:
+            given = next((text for text in good if OFFSET.search(text)), "Z")
+            suffix = "+00:00" if ":" in given[-4:] else "Z" if given == "Z" else "+0000"
+    fraction = re.search(r"\.(\d+)(?=\D*$)", good[0]) if "%f" in pattern else None
+    bare: frozenset[str] = frozenset()
+    parts = FIELD.split(pattern)
+    loose = re.compile("".join(re.escape(p) if i % 2 == 0 else _field(p) for i, p in enumerate(parts)))
+    for text in good:
+        if match := loose.match(text):
+            bare |= {k for k, v in match.groupdict().items() if k in LENGTHS and len(v) < LENGTHS[k]}
+    return TimeFormat(
+        pattern=pattern,
+        bare=bare,
+        fraction=len(fraction.group(1)) if fraction else 6,
+        suffix=suffix,
+        offset=offset,
+        lower=bool(re.search(r"[ap]m\b", good[0])),
+        midnight_24=_has_24(texts, times, pattern),
+    )
+
+
+def _has_24(texts: Sequence[str], times: TimeArray, pattern: str) -> bool:
+    """Whether the end of a day is written 24:00."""
+    if "%H" not in pattern:
+        return False
+    midnights = np.flatnonzero(times == times.astype("M8[D]"))[:1000].tolist()
+    return any(_MIDNIGHT.search(texts[i]) for i in midnights)
+
+
+def _clock(match: re.Match[str]) -> str:
+    if not match["gap"]:
+        return ""
+    hour = "%I" if match["half"] else "%H"
+    half = match["half"].replace(match["half"].strip(), "%p") if match["half"] else ""
+    return f"{match['gap']}{hour}:%M{':%S' if match['sec'] else ''}{'.%f' if match['frac'] else ''}{half}"
+
+
+def _field(letter: str) -> str:
+    digits = {"Y": r"\d{4}", "f": r"\d+", "j": r"\d{1,3}"}.get(letter, r"\d{1,2}")
+    return f"(?P<{letter}>{digits if letter in LENGTHS or letter == 'f' else '.+?'})"

@@ -1,0 +1,237 @@
+"""Tables on their side: long ones (station, date, variable, value) and wide ones with a column per date.
+
+Both are turned into one row per time stamp for filling, and every fill goes back to the cell it came from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+
+from t1.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from t1.data.csv.columns import texts_of
+from t1.data.csv.file import CsvFile
+from t1.data.data_file import DataFile, NewRows
+from t1.data.dates import read_dates, read_numeric_dates
+from t1.data.reading import Reading
+from t1.errors import InputError
+
+VARIABLES = re.compile(
+    r"variables?|param(eter)?s?|sensor|element|indicator|measure(ment)?|metric|tag|channel|quantity|pollutant"
+    r"|attribute|item|observation|signal|feature|datatype|kind|property|variable[ _]name|series",
+    re.IGNORECASE,
+)
+LEAST_DATES = 5  # columns named by dates: fewer may be anything
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reshaped(DataFile):
+    """A table on its side; `cells` says where in the file each cell of `values` stands."""
+
+    file: DataFile = field(repr=False)
+    cells: IntArray = field(
+        repr=False
+    )  # (rows, vars), an index into file.values.ravel(), -1 where there is none
+    shape: str  # long or wide
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """The names of all columns of the file, in its order."""
+        return self.file.all_columns
+
+    def _check_container(self, kind: str) -> None:
+        self.file._check_container(kind)
+
+    def check(self, target: Any, *, extra: Sequence[str] = (), new_rows: bool = False) -> None:
+        """Refuse at once what `write` could only refuse after the work."""
+        if new_rows or (extra and self.shape == "wide"):
+            what = "rows" if new_rows else "columns"
+            raise InputError(
+                f"{what} cannot be added to a {self.shape} table.",
+                cure="Turn it into one row per time stamp.",
+            )
+        self.file.check(target, extra=self._added(extra))
+
+    def _added(self, extra: Sequence[str]) -> list[str]:
+        value = self.file.columns[0]
+        return list(dict.fromkeys(f"{value}_{name.rpartition('_')[2]}" for name in extra))
+
+    def _write(
+        self,
+        stream: IO[bytes],
+        kind: str,
+        filled: FloatArray,
+        missing: BoolArray,
+        extra: Mapping[str, AnyArray],
+        new_rows: NewRows | None,
+    ) -> None:
+        there = self.cells >= 0
+        at = self.cells[there]
+        out = np.full(self.file.values.size, np.nan)
+        out[at] = filled[there]
+        write = np.zeros(self.file.values.size, dtype=bool)
+        write[at] = missing[there]
+        shape = self.file.values.shape
+        added: dict[str, AnyArray] = {
+            name: np.full(len(self.file.values), np.nan) for name in self._added(list(extra))
+        }
+        for name in extra:  # temp_lo of the variable temp goes to value_lo, on the rows of temp
+            column, _, end = name.rpartition("_")
+            k = self.columns.index(column)
+            rows = self.cells[:, k][there[:, k]] // shape[1]
+            added[f"{self.file.columns[0]}_{end}"][rows] = np.asarray(extra[name])[there[:, k]]
+        self.file._write(stream, kind, out.reshape(shape), write.reshape(shape), added, None)
+
+
+def reshape(file: CsvFile, reading: Reading) -> DataFile:
+    """The table turned upright if it lies on its side, or if the user says so; else as it is."""
+    if reading.layout == "table":
+        return file
+    if reading.layout == "wide" or (reading.layout is None and _dates_as_columns(file) is not None):
+        return _from_wide(file)
+    if reading.layout == "long" or reading.layout is None:
+        at = _variable_column(file, asked=reading.layout == "long")
+        if at is not None:
+            return _from_long(file, at)
+    return file
+
+
+def _dates_as_columns(file: CsvFile) -> AnyArray | None:
+    """The dates that name the numeric columns of a table without a time column, if nearly all have one."""
+    if file.time is not None or len(file.columns) < LEAST_DATES:
+        return None
+    names = [name for name in file.columns if re.match(r"\d", name)]
+    if len(names) < max(LEAST_DATES, 0.8 * len(file.columns)):
+        return None
+    if all(re.fullmatch(r"\d{4}", name) for name in names):
+        dates = read_numeric_dates(np.array([float(name) for name in names]), names)
+    else:
+        dates = read_dates(names)
+    times = dates.times
+    good = (
+        not np.isnat(times).any()
+        and len(np.unique(times)) == len(times)
+        and dates.format.unit in ("", "year")
+    )
+    return times if good else None
+
+
+def _from_wide(file: CsvFile) -> Reshaped:
+    times = _dates_as_columns(file)
+    if times is None:
+        raise InputError(
+            "the columns are not named by dates, so the table is not wide.",
+            cure="Leave the layout to be found.",
+            option="layout",
+        )
+    at = [k for k, name in enumerate(file.columns) if re.match(r"\d", name)]
+    texts = [j for j, name in enumerate(file.names) if name in file.passed_through]
+    labels = [
+        " / ".join(filter(None, parts))
+        for parts in zip(*(texts_of(file.cells, j, file.encoding) for j in texts), strict=True)
+    ]
+    n_rows, n_columns = file.values.shape
+    names = _unique(labels or [f"row {i + 1}" for i in range(n_rows)])
+    others = [name for name in file.columns if not re.match(r"\d", name)]
+    cells = (np.arange(n_rows)[None, :] * n_columns + np.array(at)[:, None]).astype(np.intp)
+    return Reshaped(
+        values=file.values[:, at].T.copy(),
+        columns=names,
+        decimals=(int(np.median([file.decimals[k] for k in at])),) * n_rows,
+        time=times,
+        time_columns=(f"{file.columns[at[0]]} ... {file.columns[at[-1]]}",),
+        ids=None,
+        id_columns=(),
+        passed_through={**file.passed_through, **dict.fromkeys(others, "is no date")},
+        problems=file.problems,
+        said=("a wide table: a column for each date, filled along the rows", *file.said),
+        sentinels=file.sentinels,
+        file=file,
+        cells=cells,
+        shape="wide",
+    )
+
+
+def _variable_column(file: CsvFile, *, asked: bool) -> int | None:
+    """The column that says which variable a value is of; None if the table is not long."""
+    if len(file.columns) != 1 or file.time is None:
+        if asked:
+            raise InputError(
+                "a long table has a time column and one column of values.",
+                cure="Name the time (time) and the value (columns), or leave the layout to be found.",
+                option="layout",
+            )
+        return None
+    texts = [name for name in file.names if file.passed_through.get(name, "").startswith("holds text")]
+    found = [name for name in (*file.id_columns, *texts) if VARIABLES.fullmatch(name.strip())]
+    if found and len(np.unique(file.time)) * 1.1 < len(file.time):
+        return file.names.index(found[0])
+    if asked:
+        raise InputError(
+            "no column says which variable a value is of.",
+            cure="Name it variable, or name what tells the series apart (id).",
+            option="layout",
+        )
+    return None
+
+
+def _from_long(file: CsvFile, at: int) -> DataFile:
+    assert file.time is not None
+    variable = np.array(texts_of(file.cells, at, file.encoding), dtype=object)
+    others = [name for name in file.id_columns if name != file.names[at]]
+    keys = [
+        np.array(texts_of(file.cells, file.names.index(name), file.encoding), dtype=object) for name in others
+    ]
+    names, codes = np.unique(variable.astype(str), return_inverse=True)
+    frame = pd.DataFrame({"time": file.time, **{f"k{n}": key for n, key in enumerate(keys)}})
+    row = frame.groupby([*(f"k{n}" for n in range(len(keys))), "time"], sort=False).ngroup().to_numpy()
+    if len(np.unique(row * len(names) + codes)) < len(row):
+        raise InputError(
+            f"several rows have the same time and the same {file.names[at]!r}: what tells them apart?",
+            cure="Name what tells the series apart (id).",
+            option="id",
+        )
+    cells = np.full((int(row.max()) + 1, len(names)), -1, dtype=np.intp)
+    cells[row, codes] = np.arange(len(row))
+    values = np.where(cells >= 0, file.values.ravel()[np.maximum(cells, 0)], np.nan)
+    first = np.unique(row, return_index=True)[1]
+    ids = (
+        np.array([" / ".join(parts) for parts in zip(*keys, strict=True)], dtype=object)[first]
+        if keys
+        else None
+    )
+    name = file.columns[0]
+    return Reshaped(
+        values=values,
+        columns=tuple(map(str, names)),
+        decimals=(file.decimals[0],) * len(names),
+        time=file.time[first],
+        time_columns=file.time_columns,
+        time_format=file.time_format,
+        ids=ids,
+        id_columns=tuple(others),
+        passed_through={k: why for k, why in file.passed_through.items() if k != file.names[at]},
+        problems=file.problems,
+        said=(
+            f"a long table: {file.names[at]!r} says what each {name!r} is of; filled side by side",
+            *(text for text in file.said if "series of its own" not in text),
+        ),
+        sentinels=file.sentinels,
+        file=file,
+        cells=cells,
+        shape="long",
+    )
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    seen: dict[str, int] = {}
+    out = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return tuple(out)

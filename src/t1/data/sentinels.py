@@ -1,0 +1,92 @@
+"""Numbers that stand for a missing value: -9999, 999.9 and the like, far outside of what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t1.arrays import FloatArray
+
+KNOWN = frozenset({-200.0, -32768.0, 32767.0, 65535.0, 1e20, -1e20, 1e30, -1e30, 9.969209968386869e36})
+LEAST_REST = 10  # other values: with fewer there is no telling what is far outside
+ROUNDS = 3  # codes on each side of a column: -9999 and -999, say
+
+
+@dataclass(frozen=True)
+class Sentinel:
+    """A value of a column that probably means missing."""
+
+    column: str
+    value: float
+    count: int
+    sure: bool  # taken as missing; otherwise only told
+    rest: tuple[float, float]  # the least and the greatest of the other values
+
+    def __str__(self) -> str:
+        cells = "1 cell" if self.count == 1 else f"{self.count:,} cells"
+        low, high = self.rest
+        return f"{self.value:g} in {self.column!r} ({cells}; the others go from {low:g} to {high:g})"
+
+
+def find_sentinels(values: FloatArray, columns: Sequence[str]) -> list[Sentinel]:
+    """The codes in a table (rows, vars), sure or suspicious.
+
+    Sure is what looks like a code, recurs, and lies further from all others than these from one another;
+    or what is sure in another column and stands outside here as well.
+    """
+    found: list[Sentinel] = []
+    for j, name in enumerate(columns):
+        column = values[:, j]
+        seen = column[~np.isnan(column)]
+        for _ in range(2 * ROUNDS):
+            one = _outermost(seen, name)
+            if one is None:
+                break
+            found.append(one)
+            seen = seen[seen != one.value]
+    agreed = {one.value for one in found if one.sure}
+    return [
+        Sentinel(one.column, one.value, one.count, one.sure or one.value in agreed, one.rest) for one in found
+    ]
+
+
+def drop_sentinels(values: FloatArray, columns: Sequence[str], found: Sequence[Sentinel]) -> None:
+    """Count the sure ones as missing, in place."""
+    at = {name: j for j, name in enumerate(columns)}
+    for one in found:
+        if one.sure:
+            column = values[:, at[one.column]]
+            column[column == one.value] = np.nan
+
+
+def _outermost(seen: FloatArray, name: str) -> Sentinel | None:
+    """The least or the greatest value, if it looks like a code and stands far outside the rest."""
+    if len(seen) < LEAST_REST:
+        return None
+    for value in (float(seen.min()), float(seen.max())):
+        digits = _code_digits(value)
+        if not digits:
+            continue
+        rest = seen[seen != value]
+        if len(rest) < LEAST_REST:
+            continue
+        count = len(seen) - len(rest)
+        low, high = float(rest.min()), float(rest.max())
+        away = max(low - value, value - high)
+        size = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-12)
+        if away <= size or (abs(value) < 1000 and away <= 0.5 * max(abs(low), abs(high))):
+            continue
+        sure = high > low and count >= 3 and (digits >= 3 or (count >= 5 and away > 3 * size))
+        return Sentinel(name, value, count, sure, (low, high))
+    return None
+
+
+def _code_digits(value: float) -> int:
+    """How many digits of a code a number has: 4 for -9999 and 999.9, 0 for a number that is no code."""
+    if value in KNOWN:
+        return 5
+    text = f"{abs(value):.10g}".replace(".", "")
+    text = text.rstrip("0") or text
+    return len(text) if len(text) >= 2 and set(text) in ({"9"}, {"8"}, {"7"}) else 0

@@ -1,0 +1,255 @@
+"""The time of a table that keeps it in several columns: a date and a clock, or year, month, day, hour."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from t1.arrays import FloatArray, IntArray, TimeArray
+from t1.data.dates import read_dates
+from t1.data.time_format import TimeFormat
+
+CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?")
+WORDS = {
+    "year": "year yr yy yyyy jahr año ano annee année",
+    "month": "month mo mm mon monat mes mois",
+    "day": "day dy dd tag dom dia jour mday",
+    "doy": "doy jday julian julian_day dayofyear day_of_year yday jd day_number",
+    "hour": "hour hr hh h stunde hora heure",
+    "minute": "minute min mn mm minutes",
+    "second": "second sec ss seconds",
+    "hhmm": "hhmm hrmn time_hhmm hour_minute",
+    "date": "yyyymmdd date datum",
+    "clock": "time clock uhrzeit zeit hora heure",
+}
+PARTS = {word: part for part in reversed(WORDS) for word in WORDS[part].split()}
+RANGES = {
+    "month": (1, 12),
+    "day": (1, 31),
+    "doy": (1, 366),
+    "hour": (0, 24),
+    "minute": (0, 59),
+    "second": (0, 60),
+}
+PATTERNS = {
+    "month": "%m",
+    "day": "%d",
+    "doy": "%j",
+    "hour": "%H",
+    "minute": "%M",
+    "second": "%S",
+    "hhmm": "%H%M",
+}
+SIZES = {"hour": 3600, "minute": 60, "second": 1}
+# what the first columns may be in a file without names, the longest first
+UNNAMED = (
+    ("year", "doy", "month", "day", "hour", "minute"),
+    ("year", "month", "day", "hour", "minute", "second"),
+    ("year", "month", "day", "hour", "minute"),
+    ("year", "month", "day", "hour"),
+    ("year", "doy", "hhmm"),
+    ("year", "month", "day"),
+)
+
+
+@dataclass(frozen=True)
+class TimeColumns:
+    """The columns that say when, by position, and what they say."""
+
+    at: tuple[int, ...]
+    times: TimeArray  # (rows,), UTC if the file names a zone
+    formats: tuple[TimeFormat, ...]  # of each column
+    note: str = ""
+
+    @property
+    def format(self) -> TimeFormat:
+        """The format of the column that holds the date: how a span is to be read."""
+        return self.formats[0]
+
+    def write(self, times: TimeArray) -> list[list[str]]:
+        """More times as text, for each column."""
+        if len(self.formats) == 1:
+            return [self.formats[0].write(times)]
+        days = times
+        if any(part.midnight_24 for part in self.formats):  # midnight belongs to the day that ends with it
+            stamps = times.astype("M8[ns]")
+            days = np.where(stamps == stamps.astype("M8[D]"), stamps - np.timedelta64(1, "ns"), stamps)
+        return [part.write(times if part.midnight_24 else days) for part in self.formats]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table's columns as they can be looked at."""
+
+    names: Sequence[str]
+    texts: Callable[[int], list[str]]
+    numbers: Callable[[int], FloatArray | None]  # None for a column of text
+
+
+def combine(
+    source: Source, at: Sequence[int], *, day_first: bool | None, pattern: str | None
+) -> TimeColumns | None:
+    """Columns that the user names together: a date and a clock, or the parts of a date by their names."""
+    parts = [_part(source.names[j]) for j in at]
+    if "year" in parts or ("date" in parts and set(parts) & {"hour", "hhmm"}):
+        found = _compose(source, _assign(source.names, at))
+        if found is not None:
+            return found
+    for order in (at, at[::-1]):  # a clock may stand before its date
+        found = _join(source, order, day_first=day_first, pattern=pattern)
+        if found is not None:
+            return found
+    return None
+
+
+def find_parts(source: Source, *, named: bool) -> TimeColumns | None:
+    """Year, month, day and the like among the columns: by their names, or in front of a file without any."""
+    if not named:
+        for parts in UNNAMED:
+            if len(parts) < len(source.names):
+                found = _compose(source, {part: j for j, part in enumerate(parts)})
+                if found is not None and (np.diff(found.times) > np.timedelta64(0)).all():
+                    return found
+        return None
+    found_at = _assign(source.names, range(len(source.names)))
+    if "year" not in found_at:
+        return None
+    if "month" not in found_at and "doy" not in found_at:
+        return _years(source, found_at["year"])
+    return _compose(source, found_at)
+
+
+def find_clock(source: Source, date: int, *, day_first: bool | None) -> TimeColumns | None:
+    """A clock, or an hour, beside a column of dates."""
+    beside = sorted((j for j in range(len(source.names)) if j != date), key=lambda j: abs(j - date))
+    for j in beside[:4]:
+        part = _part(source.names[j])
+        if source.numbers(j) is None:
+            texts = source.texts(j)
+            if texts and all(CLOCK.fullmatch(text) for text in texts):
+                return _join(source, (date, j), day_first=day_first, pattern=None)
+        elif part in ("hour", "hhmm", "clock"):
+            return _compose(source, {"date": date, "hhmm" if _is_hhmm(source, j) else "hour": j})
+    return None
+
+
+def _part(name: str) -> str | None:
+    bare = re.sub(r"\(.*?\)|\[.*?\]", "", name).strip(" #").lower()
+    return PARTS.get(re.sub(r"[^a-zñé]+", "_", bare).strip("_"))
+
+
+def _assign(names: Sequence[str], at: Sequence[int] | range) -> dict[str, int]:
+    """Which column is which part; MM is the month, the second of two is the minute."""
+    found: dict[str, int] = {}
+    for j in at:
+        part = _part(names[j])
+        if part == "month" and "month" in found and names[j].strip().lower() == "mm":
+            part = "minute"
+        if part is not None and part not in found:
+            found[part] = j
+    return found
+
+
+def _is_hhmm(source: Source, j: int) -> bool:
+    numbers = source.numbers(j)
+    return numbers is not None and bool(np.nanmax(numbers) > 24 and (numbers % 100 < 60).all())
+
+
+def _years(source: Source, j: int) -> TimeColumns | None:
+    numbers = source.numbers(j)
+    if numbers is None or np.isnan(numbers).any() or not ((numbers >= 1500) & (numbers <= 2500)).all():
+        return None
+    if (numbers != np.floor(numbers)).any() or not (np.diff(numbers) > 0).all():
+        return None
+    return TimeColumns((j,), (numbers - 1970).astype("M8[Y]").astype("M8[ns]"), (TimeFormat(unit="year"),))
+
+
+def _whole(source: Source, j: int, low: float, high: float) -> IntArray | None:
+    numbers = source.numbers(j)
+    if numbers is None or not len(numbers) or np.isnan(numbers).any() or (numbers != np.floor(numbers)).any():
+        return None
+    return numbers.astype(np.int64) if low <= numbers.min() and numbers.max() <= high else None
+
+
+def _compose(source: Source, at: dict[str, int]) -> TimeColumns | None:
+    """The times of a date's parts, if all of them are what their names say."""
+    used: dict[str, int] = {}
+    if "date" in at and "year" not in at:
+        dates = read_dates(source.texts(at["date"]))
+        if np.isnat(dates.times).any():
+            return None
+        times, first = dates.times.astype("M8[ns]"), dates.format
+        used["date"] = at["date"]
+    else:
+        years = _whole(source, at["year"], 0, 2500)
+        if years is None or ((years > 99) & (years < 1500)).any():
+            return None
+        short = bool((years < 100).all())
+        years = np.where(years < 100, np.where(years < 70, years + 2000, years + 1900), years)
+        used["year"], first = at["year"], TimeFormat("%y" if short else "%Y")
+        days = (years - 1970).astype("M8[Y]")
+        if "month" in at and (months := _whole(source, at["month"], 1, 12)) is not None:
+            used["month"] = at["month"]
+            stamps = days.astype("M8[M]") + (months - 1)
+            times = stamps.astype("M8[ns]")
+            if "day" in at:
+                if (of_month := _whole(source, at["day"], 1, 31)) is None:
+                    return None
+                used["day"] = at["day"]
+                times = (stamps.astype("M8[D]") + (of_month - 1)).astype("M8[ns]")
+            if "doy" in at:
+                used["doy"] = at["doy"]
+        elif "doy" in at and (of_year := _whole(source, at["doy"], 1, 366)) is not None:
+            used["doy"] = at["doy"]
+            times = (days.astype("M8[D]") + (of_year - 1)).astype("M8[ns]")
+        else:
+            return None
+    latest = 0
+    for part in ("hhmm", "hour", "minute", "second"):
+        if part not in at or (part == "minute" and "hour" not in used):
+            continue
+        clock = _whole(source, at[part], 0, 2400 if part == "hhmm" else RANGES[part][1])
+        if clock is None:
+            continue
+        seconds = clock // 100 * 3600 + clock % 100 * 60 if part == "hhmm" else clock * SIZES[part]
+        times = times + (seconds * 10**9).astype("m8[ns]")
+        latest = max(latest, int(seconds.max()))
+        used[part] = at[part]
+    formats = []
+    for part, j in used.items():
+        own = first if part in ("date", "year") else TimeFormat(PATTERNS[part])
+        texts = [text for text in source.texts(j)[:5000] if text]
+        width = min(map(len, texts), default=0)
+        if part != "date" and width < {"hhmm": 4, "doy": 3}.get(part, 2):
+            own = replace(own, bare=frozenset("mdHMSjy"), strip=part == "hhmm")
+        if part in ("hour", "hhmm") and latest >= 24 * 3600:
+            own = replace(own, midnight_24=True)
+        formats.append(own)
+    return TimeColumns(tuple(used.values()), times, tuple(formats))
+
+
+def _join(
+    source: Source, at: Sequence[int], *, day_first: bool | None, pattern: str | None
+) -> TimeColumns | None:
+    """A date and a clock read as one text, and written as two."""
+    texts = [" ".join(parts) for parts in zip(*(source.texts(j) for j in at), strict=True)]
+    dates = read_dates(texts, day_first=day_first, pattern=pattern)
+    if np.isnat(dates.times).any():
+        return None
+    pieces = dates.format.pattern.split(" ")
+    if len(pieces) < len(at):
+        return None
+    pieces[len(at) - 1 :] = [" ".join(pieces[len(at) - 1 :])]
+    formats = [
+        replace(
+            dates.format,
+            pattern=piece,
+            suffix=dates.format.suffix if k == len(pieces) - 1 else "",
+            midnight_24=dates.format.midnight_24 and "%H" in piece,
+        )
+        for k, piece in enumerate(pieces)
+    ]
+    return TimeColumns(tuple(at), dates.times, tuple(formats), dates.note)

@@ -1,0 +1,114 @@
+"""How the dates of a column are written, so that one more can be written the same way."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from t1.arrays import TimeArray
+
+FIELD = re.compile(r"%([YymdHIMSfpbBjz])")
+DAY = 86_400 * 10**9  # nanoseconds
+UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+
+@dataclass(frozen=True)
+class TimeFormat:
+    """A strptime pattern, or a unit of numbers. Times with a zone are UTC, `offset` apart from the file's."""
+
+    pattern: str = ""
+    unit: str = ""  # s, ms, us, ns, year, decimal year, or step for numbers that just count
+    bare: frozenset[str] = frozenset()  # fields without leading zeros
+    fraction: int = 6  # digits of %f, or of a decimal year
+    suffix: str = ""  # a time zone that all dates share
+    offset: int = 0  # nanoseconds that the file's clock is ahead of UTC
+    lower: bool = False  # am and pm rather than AM and PM
+    strip: bool = False  # a clock such as 30 for 00:30
+    midnight_24: bool = False  # the end of a day is written 24:00
+    span: int = 0  # nanoseconds: each cell is start/end, and this far apart
+    month_part: float | None = None  # decimal years of a monthly series: where in its month each one lies
+
+    def write(self, times: TimeArray) -> list[str]:
+        """The dates as text, each as the column itself would have it."""
+        times = shifted(times, self.offset)
+        if self.unit:
+            return [self._number(time) for time in times]
+        texts = [self._text(pd.Timestamp(time)) for time in times]
+        if self.span:
+            ends = [self._text(pd.Timestamp(time)) for time in shifted(times, self.span)]
+            texts = [f"{start}/{end}" for start, end in zip(texts, ends, strict=True)]
+        return texts
+
+    @property
+    def day_first(self) -> bool | None:
+        """Whether the day stands before the month; None where no order is written."""
+        if not ("%d" in self.pattern and "%m" in self.pattern):
+            return None
+        return self.pattern.index("%d") < self.pattern.index("%m")
+
+    def _number(self, time: np.datetime64) -> str:
+        if self.unit == "year":
+            return str(time.astype("M8[Y]"))
+        if self.unit == "decimal year":
+            return f"{to_decimal_year(time, self.month_part):.{self.fraction}f}"
+        count = int(time.astype(np.int64))
+        if self.unit != "step":
+            return str(count // UNITS[self.unit])
+        return str(count // 10**9) if count % 10**9 == 0 else repr(count / 1e9)
+
+    def _text(self, time: pd.Timestamp) -> str:
+        ends_day = self.midnight_24 and time == time.normalize()
+        if ends_day:
+            time = time - pd.Timedelta(days=1)
+
+        def field(match: re.Match[str]) -> str:
+            letter = match.group(1)
+            if letter == "f":
+                return f"{time.microsecond * 1000 + time.nanosecond:09d}"[: self.fraction]
+            if letter == "z":
+                return "+0000"
+            text = "24" if ends_day and letter == "H" else time.strftime(f"%{letter}")
+            if letter == "Y":
+                text = text.zfill(4)
+            if letter in self.bare:
+                text = text.lstrip("0") or "0"
+            return text.lower() if letter == "p" and self.lower else text
+
+        text = FIELD.sub(field, self.pattern)
+        return ((text.lstrip("0") or "0") if self.strip else text) + self.suffix
+
+
+def shifted(times: TimeArray, nanoseconds: int) -> TimeArray:
+    """Times that are so much later."""
+    return np.asarray(times.astype("M8[ns]").astype("i8") + nanoseconds).astype("M8[ns]")
+
+
+def to_decimal_year(time: np.datetime64, month_part: float | None) -> float:
+    """1958.2027 for 15 March 1958; in a monthly series every month is a twelfth of a year."""
+    year = time.astype("M8[Y]")
+    number = int(year.astype("i8")) + 1970
+    if month_part is not None:
+        month = int((time.astype("M8[M]") - year.astype("M8[M]")).astype("i8"))
+        return number + (month + month_part) / 12
+    begin, end = year.astype("M8[ns]"), (year + 1).astype("M8[ns]")
+    return number + float((time.astype("M8[ns]") - begin) / (end - begin))
+
+
+def from_decimal_years(years: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[TimeArray, float | None]:
+    """The times of decimal years, snapped to months, days or hours where the steps say so."""
+    whole = np.floor(years)
+    steps = np.diff(np.unique(years))
+    usual = float(np.median(steps)) if len(steps) else 1.0
+    if abs(usual - 1 / 12) < 0.004:  # monthly; the rounding of three decimals is less than a tenth of a month
+        place = (years - whole) * 12
+        part = float(np.median(place - np.floor(place + 0.02)))
+        months = np.rint(whole * 12 + place - part).astype("i8") - 1970 * 12
+        return months.astype("M8[M]").astype("M8[ns]"), part
+    begin = (whole - 1970).astype("M8[Y]").astype("M8[ns]")
+    end = (whole - 1969).astype("M8[Y]").astype("M8[ns]")
+    exact = begin.astype("i8") + (years - whole) * (end - begin).astype("i8")
+    unit = DAY if usual > 0.9 / 366 else DAY // 24 if usual > 0.9 / 8784 else 10**9
+    return (np.rint(exact / unit).astype("i8") * unit).astype("M8[ns]"), None

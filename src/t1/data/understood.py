@@ -1,0 +1,88 @@
+"""How a file was understood, in one or two lines: what the user should check before anything else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from t1.arrays import AnyArray, TimeArray
+
+if TYPE_CHECKING:
+    from t1.data.data_file import DataFile
+
+STEPS = ((86400, "day"), (3600, "h"), (60, "min"), (1, "s"))
+SPOKEN = {"1 day": "day", "1 h": "hour", "1 min": "minute", "1 s": "second", "7 day": "week"}
+
+
+def understood(file: DataFile) -> tuple[str, ...]:
+    """What was understood: time and columns on the first line, the file's own shape on the second."""
+    parts = [_time(file), _columns(file)]
+    if file.ids is not None:
+        parts.insert(1, f"{len(set(file.ids.tolist())):,} series, told apart by {_quoted(file.id_columns)}")
+    if sure := [one for one in file.sentinels if one.sure]:
+        counts: Counter[float] = Counter()
+        for one in sure:
+            counts[one.value] += one.count
+        parts += [f"{value:g} counts as missing ({n:,} cells)" for value, n in counts.most_common()]
+    first = "; ".join(part for part in parts if part) + "."
+    return (first, "; ".join(file.said) + ".") if file.said else (first,)
+
+
+def usual_step(times: TimeArray, ids: AnyArray | None) -> str:
+    """How far rows are apart, in words: "every 10 min"; "" if no step is usual."""
+    stamps = np.unique(times)
+    if ids is not None:
+        one = times[ids == ids[0]]
+        stamps = np.unique(one) if len(one) > 2 else stamps
+    if len(stamps) < 3:
+        return ""
+    steps = np.diff(stamps).astype("m8[ns]").astype("i8")
+    if steps.min() >= 27 * 86400 * 10**9:
+        months = np.diff(stamps.astype("M8[M]").astype("i8"))
+        sizes, counts = np.unique(months, return_counts=True)
+        n = int(sizes[counts.argmax()])
+        return {1: "every month", 3: "every quarter", 12: "every year"}.get(n, f"every {n} months")
+    sizes, counts = np.unique(steps, return_counts=True)
+    if counts.max() * 2 <= len(steps):
+        return "no regular step"
+    seconds = int(sizes[counts.argmax()]) / 1e9
+    for size, name in STEPS:
+        if seconds >= size and seconds % size == 0:
+            text = f"{seconds / size:g} {name}"
+            return f"every {SPOKEN.get(text, text + 's' * (name == 'day'))}"
+    return f"every {seconds:g} s"
+
+
+def _time(file: DataFile) -> str:
+    if file.time is None:
+        return "no time column: rows are taken in their order"
+    plural = "s" * (len(file.time_columns) > 1)
+    names = file.time_columns
+    shown = _quoted(names) if len(names) < 4 else f"'{names[0]}' to '{names[-1]}'"
+    parts = [f"time: column{plural} {shown}", usual_step(file.time, file.ids)]
+    form = file.time_format
+    if form is not None and form.unit == "step":
+        parts[1] = "numbers that count"
+    elif form is not None and form.day_first is not None and not form.pattern.startswith("%Y"):
+        parts.append("day first" if form.day_first else "month first")
+    if form is not None and form.suffix:
+        parts.append("UTC" if not form.offset else f"zone {form.suffix.strip()}")
+    return ", ".join(part for part in parts if part)
+
+
+def _columns(file: DataFile) -> str:
+    n = len(file.columns)
+    parts = [f"{n} column{'s' * (n != 1)} to fill"]
+    texts = sum("text" in why for why in file.passed_through.values())
+    others = sum("text" not in why and "no name" not in why for why in file.passed_through.values())
+    if texts:
+        parts.append(f"{texts} text column{'s' * (texts != 1)} left alone")
+    if others:
+        parts.append(f"{others} other column{'s' * (others != 1)} left alone")
+    return ", ".join(parts)
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    return " + ".join(f"'{name}'" for name in names)
