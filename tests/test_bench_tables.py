@@ -489,12 +489,11 @@ def test_latex_is_escaped():
 \begin{table}
 \centering
 \small
-\caption{A\_b \& \textless{}c\textgreater{}}
 \setlength{\tabcolsep}{4pt}
+\caption{A\_b \& \textless{}c\textgreater{}}
 \begin{tabular}{lrr}
 \toprule
-\multicolumn{1}{c}{} & \multicolumn{2}{c}{T\textbar{}1} \\
-\cmidrule(lr){2-3}
+ & \multicolumn{2}{c}{T\textbar{}1} \\
 x & MSE & paper \\
 \midrule
 {[}a] & \textbf{0.024 $\pm$ 0.001$^{\dagger}$} & -- \\
