@@ -58,6 +58,18 @@ def seasonal(dataset: Dataset, seed: int) -> Windows:
     return lambda shown: np.stack([simple.seasonal(one, period=period) for one in shown])
 
 
+@FITTED.add("t1-zero")
+def t1_zero(dataset: Dataset, seed: int) -> Windows:
+    """The pretrained T1, which never saw the dataset: its training rows say how columns relate and their period."""
+    from t1.methods.windows import Relation, fill_windows
+    from t1.weights import load_pretrained
+
+    rows = training_rows(dataset)
+    sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), 8192)).astype(np.intp)]
+    relation, period, network = Relation.of(sample.astype(np.float32)), find_period(rows), load_pretrained()
+    return lambda shown: fill_windows(network, shown.astype(np.float32), period, relation).astype(np.float64)
+
+
 def _row_by_row(rows: RowImputer) -> Windows:
     """A time step is a sample, whatever its window."""
     rows.learn()

@@ -14,7 +14,7 @@ from t1.registry import did_you_mean
 
 # Methods with nothing to train that the benchmark scores; those of SERIES fill a whole series, not windows.
 SERIES = ("pswi",)
-UNTRAINED = (*SERIES, "mean", "locf", "nearest", "linear", "seasonal", "knn", "iterative")
+UNTRAINED = ("t1-zero", *SERIES, "mean", "locf", "nearest", "linear", "seasonal", "knn", "iterative")
 TITLES = {name: METHODS[name].title for name in (*MODELS, *UNTRAINED)}  # in the order of the tables
 
 PAPER = "paper"

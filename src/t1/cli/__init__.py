@@ -1,4 +1,4 @@
-"""The command line: `t1 impute`, `t1 train`, `t1 data`, `t1 bench`. A thin shell; only this room prints.
+"""The command line: `t1 impute`, `t1 look`, `t1 train`, `t1 bench` ... A thin shell; only this room prints.
 
 Heavy imports wait until they are needed, so that `t1 --help` answers at once.
 """
@@ -11,6 +11,8 @@ from t1 import __version__
 from t1.cli.bench import add_bench
 from t1.cli.data import add_data
 from t1.cli.fill import add_impute, add_train
+from t1.cli.flags import shown
+from t1.cli.look import add_look
 from t1.cli.models import add_models
 from t1.cli.pretrain import add_pretrain
 from t1.errors import InputError, T1Error
@@ -23,7 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
         return code
     except T1Error as error:
-        print(f"t1: {told(error)}", file=sys.stderr)
+        text = shown(error) if isinstance(error, InputError) else str(error)
+        print(f"t1: {text}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 1
     except KeyboardInterrupt:
         print("t1: interrupted, no output file was written", file=sys.stderr)
@@ -32,20 +35,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def told(error: T1Error) -> str:
-    """What the user reads: the message, the cure, and the option that it is about, as a flag."""
-    option = getattr(error, "option", None)
-    if option is None:
-        return str(error)
-    flag = {"minimum": "min", "maximum": "max"}.get(option, option).replace("_", "-")
-    return f"{error} (--{flag})"
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="t1", description="Fill the gaps in time series.")
     parser.add_argument("--version", action="version", version=f"t1 {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_impute(commands.add_parser("impute", help="fill the gaps of a CSV or Parquet file"))
+    add_look(commands.add_parser("look", help="show how a file is understood, without filling it"))
     add_train(commands.add_parser("train", help="train T1 on a file, to be used by impute --model"))
     add_pretrain(commands.add_parser("pretrain", help="make the weights that fill any table"))
     add_data(commands.add_parser("data", help="the benchmark's datasets: list, info, fetch"))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray
-from t1.fill.gaps import N_CLASSES, TYPICAL
+from t1.fill.gaps import N_CLASSES, N_INNER, TYPICAL
 
 FEWEST = 4  # events below which a group says nothing on its own
 SOME = 12  # events below which a class asks its neighbours
@@ -19,7 +19,8 @@ HALF = 24  # events of a column's own at which they count as much as those of al
 STEPS = 120  # of the search for weights
 RATE = 0.25
 LEAST = 0.06  # a smaller weight is not worth a method's time
-AHEAD = 0.5  # standard errors by which a blend must be ahead of linear
+AHEAD = 0.7  # standard errors by which a blend must be ahead of linear, over all columns
+AHEAD_ALONE = 2.0  # in one column, where over all columns it is not
 MARGIN = 0.005  # and the share of linear's error that it must save
 
 
@@ -143,10 +144,13 @@ def _pruned(weights: FloatArray) -> FloatArray:
 
 
 def _with_neighbours(code: Codes, event: IntArray, c: int) -> BoolArray:
-    """The cells of a class; where their events are few, also those of the classes nearest in length."""
-    order = np.argsort(
-        np.abs(np.log(TYPICAL / TYPICAL[c])) + 0.1 * (np.arange(N_CLASSES) != c), kind="stable"
-    )
+    """The cells of a class; where their events are few, also those of the classes nearest in length.
+
+    Gaps inside a series and gaps at its edge say nothing about each other: what interpolates well may
+    extrapolate badly.
+    """
+    alike = np.flatnonzero((np.arange(N_CLASSES) >= N_INNER) == (c >= N_INNER))
+    order = alike[np.argsort(np.abs(np.log(TYPICAL[alike] / TYPICAL[c])), kind="stable")]
     mine = np.zeros(len(code), dtype=bool)
     for k in order.tolist():
         mine |= code == k
@@ -162,6 +166,11 @@ class _Gain(NamedTuple):
     noise: float
     base: float
     n_events: int
+
+    def ahead(self, by: float) -> bool:
+        """Ahead `by` standard errors, or more where events are few: then their noise is a guess as well."""
+        wanted = by * (1 + SOME / max(self.n_events, 1))
+        return self.mean > wanted * self.noise and self.mean > MARGIN * self.base
 
 
 def _gain(weights: FloatArray, errors: FloatArray, event: IntArray) -> _Gain:
@@ -181,9 +190,6 @@ def _trusted(shared: _Gain, own: _Gain) -> bool:
     """A blend fills if it is clearly ahead of linear in all columns and not behind in this one, or ahead here."""
     if shared.n_events < FEWEST:
         return False
-    ahead = shared.mean > AHEAD * shared.noise and shared.mean > MARGIN * shared.base
     if own.n_events < FEWEST:
-        return ahead
-    own_ahead = own.mean > AHEAD * own.noise and own.mean > MARGIN * own.base
-    behind = own.mean < 0 and own.n_events >= FEWEST
-    return own_ahead or (ahead and not behind)
+        return shared.ahead(AHEAD)
+    return own.ahead(AHEAD_ALONE) or (shared.ahead(AHEAD) and own.mean >= 0)

@@ -149,8 +149,9 @@ def _quantile(score: FloatArray, event: IntArray, level: float) -> float:
     order = np.sort(score)
     # between cells that are all independent and cells of one event that are all alike
     effective = math.sqrt(n * n_events)
-    rank = math.ceil(min((effective + 1) * level / effective, 1.0) * n - 1e-9)
-    return float(order[min(max(rank, 1), n) - 1])
+    rank = min((effective + 1) * level / effective, 1.0) * n
+    # between two scores, not the higher of them: with 15 of them that would hold 94 % instead of 90 %
+    return float(np.interp(rank, np.arange(1, n + 1), order))
 
 
 def narrowest(

@@ -71,11 +71,13 @@ class Event:
         return Event(self.column[runs], self.offset[runs], self.length[runs], self.edge)
 
 
-def own_events(runs: Runs, alive: BoolArray, limit: int) -> Events:
-    """The events of a table, runs cut to `limit` rows; columns with nothing observed take no part."""
+def own_events(runs: Runs, alive: BoolArray, limit: int, edge_limit: int | None = None) -> Events:
+    """The events of a table, runs cut to `limit` rows, those at an edge to `edge_limit`.
+
+    Columns with nothing observed take no part.
+    """
     keep = alive[runs.column]
-    column, start, stop = runs.column[keep], runs.start[keep], runs.stop[keep]
-    edge = runs.edge[keep]
+    column, start, stop, edge = runs.column[keep], runs.start[keep], runs.stop[keep], runs.edge[keep]
     base = int(stop.max(initial=0)) + 1
     spans, which = np.unique((start * base + stop) * 2 + edge, return_inverse=True)
     spans, kind = np.divmod(spans, 2)
@@ -86,8 +88,9 @@ def own_events(runs: Runs, alive: BoolArray, limit: int) -> Events:
     sizes = np.unique(event, return_counts=True)[1]
     bounds = _bounds(sizes)
     offset = start - np.repeat(start[bounds[:-1]], sizes)
-    short = np.where(length > limit, 0, offset)
-    return Events(column, np.where(edge, 0, short), np.minimum(length, limit), edge, bounds)
+    most = np.where(edge, limit if edge_limit is None else edge_limit, limit)
+    short = np.where(length > most, 0, offset)
+    return Events(column, np.where(edge, 0, short), np.minimum(length, most), edge, bounds)
 
 
 def default_events(alive: BoolArray, limit: int) -> Events:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
+from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Labels, Lengths
 from t1.fill.gaps import put_missing
 from t1.fill.rules import LEFT_EMPTY, rule_name
 from t1.fill.scorecard import Scorecard
@@ -23,7 +23,7 @@ class Missing:
     Most tables have few gaps, and so there is no need for a table of each.
     """
 
-    method: Codes  # which of method_names filled the cell; -1: left empty
+    method: Labels  # which of method_names filled the cell; -1: left empty
     gap: Lengths  # length of the run the cell lies in
     rule: Codes  # sums of the codes in rules.py
     tested: BoolArray  # gaps like this one were rehearsed; else the interval follows a rule
@@ -64,7 +64,7 @@ class Filled:
         return int(np.count_nonzero(self.missing.method >= 0))
 
     @cached_property
-    def method(self) -> Codes:
+    def method(self) -> Labels:
         """Which of `method_names` filled the cell; -1: observed, or left empty."""
         return self._table(self.missing.method, -1)
 
@@ -179,7 +179,7 @@ def _twins(cells: Missing | None, twin: BoolArray, code: int, values: FloatArray
     """Cells of which those in `twin` take the value of another row at the same time."""
     if cells is None:
         cells = Missing(
-            method=np.zeros(len(twin), np.int8),
+            method=np.zeros(len(twin), np.int16),
             gap=np.zeros(len(twin), np.int32),
             rule=np.zeros(len(twin), np.int8),
             tested=np.ones(len(twin), bool),
@@ -189,7 +189,7 @@ def _twins(cells: Missing | None, twin: BoolArray, code: int, values: FloatArray
     bands = (None if band is None else np.where(twin, values, band) for band in (cells.lo, cells.hi))
     lo, hi = bands
     return Missing(
-        method=np.where(twin, code, cells.method).astype(np.int8),
+        method=np.where(twin, code, cells.method).astype(np.int16),
         gap=np.where(twin, 1, cells.gap).astype(np.int32),
         rule=np.where(twin, 0, cells.rule).astype(np.int8),
         tested=twin | cells.tested,

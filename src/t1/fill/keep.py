@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from t1 import checkpoint
+from t1.data.kinds import Kind
 from t1.data.scale import Scaler
 from t1.errors import InputError
 from t1.fill.blend import Blend
@@ -41,6 +42,7 @@ CLASSES = {
         Group,
         Iterative,
         JudgedFill,
+        Kind,
         Knn,
         Linear,
         Locf,
@@ -71,7 +73,12 @@ def load_kept(folder: Path, kind: str, cure: str) -> dict[str, Any]:
     tensors, info = checkpoint.load(folder)
     if info.get("kind") != kind or info.get("version") != VERSION:
         raise InputError(f"{folder} holds no {kind} of this version", cure=cure, option="model")
-    return {name: _unpack(thing, tensors) for name, thing in info["kept"].items()}
+    try:
+        return {name: _unpack(thing, tensors) for name, thing in info["kept"].items()}
+    except InputError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"{folder} was altered: {error}", cure=cure, option="model") from None
 
 
 def _pack(x: Any, tensors: dict[str, Tensor]) -> Any:

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.random import Generator
 
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
+from t1.data.blocks import column_blocks
 from t1.fill.events import Event, Events, default_events, own_events
-from t1.fill.gaps import N_CLASSES, Gaps, find_runs, gap_class
+from t1.fill.gaps import EDGE, N_CLASSES, N_INNER, Gaps, find_runs, gap_class
 from t1.panel import Panel
 
 CHOOSE, CALIBRATE, REPORT = PARTS = (0, 1, 2)
@@ -26,6 +27,8 @@ CELLS = 900  # wanted per column and gap class: 300 for each part
 EVENTS = 240  # wanted per column and gap class: 80 for each part
 MOVES = 3600  # at most so many placements are tried, which bounds the time
 PLACES = 16  # tried for each event
+FIRST = 24  # events of each class of long gaps, and of each at an edge, that are placed before all others
+FIRST_CLASSES = (N_CLASSES - 1, N_INNER - 1, N_INNER - 2, N_INNER)  # edge 24+, 96+, 24-95, edge 1-23
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,9 +71,12 @@ def rehearse(panel: Panel, rng: Generator) -> Rehearsal:
     longest = int(sizes.max(initial=0))
     # A long gap is shortened, within its class if three of it fit: each part needs one.
     limit = min(longest // 4, max(min(96, typical // 3), typical // 6))
-    events = own_events(runs, alive, limit) if has_gaps else default_events(alive, limit)
+    # Edges are shortened more: how errors grow with the distance is seen on the way, and each part needs a few.
+    edge_limit = min(limit, max(EDGE[-1][0], typical // 9))
+    events = own_events(runs, alive, limit, edge_limit) if has_gaps else default_events(alive, limit)
     if limit and len(events):
         events = events.thinned(rng)
+        _place_long_ones_first(board, events, rng)
         _place_in_the_panels_mix(board, events, rng)
         _place_where_evidence_is_thin(board, events, rng)
     return board.rehearsal(panel)
@@ -81,13 +87,16 @@ def _copies(panel: Panel, rng: Generator, edges: bool) -> tuple[list[tuple[int, 
     least, most = ROWS_PER_COPY
     rows = int(np.clip(CELLS_PER_COPY // max(panel.n_vars, 1), least, most))
     small = panel.n_rows <= rows
+    worth = np.zeros(0) if small else np.cumsum(_worth(panel.observed))
     stretches: list[tuple[int, int, int]] = []
     parts: list[int] = []
     for part in PARTS:
         for _ in range(2 if small else 1):
             pieces = _pieces(panel, rng, cut=edges, length=panel.n_rows if small else STRETCH)
             if not small:
-                order = rng.permutation(len(pieces))
+                value = np.array([worth[b - 1] - (worth[a - 1] if a else 0.0) for _, a, b in pieces])
+                value = np.maximum(value, 1e-9 * value.sum() + 1e-12)
+                order = rng.choice(len(pieces), len(pieces), replace=False, p=value / value.sum())
                 ends = np.cumsum([pieces[i][2] - pieces[i][1] for i in order])
                 pieces = [pieces[i] for i in np.sort(order[: int(np.searchsorted(ends, rows)) + 1])]
             stretches += pieces
@@ -96,17 +105,44 @@ def _copies(panel: Panel, rng: Generator, edges: bool) -> tuple[list[tuple[int, 
 
 
 def _pieces(panel: Panel, rng: Generator, *, cut: bool, length: int) -> list[tuple[int, int, int]]:
-    """The series, long ones in pieces of about `length` rows; with `cut` a short one in two, to have more edges."""
+    """The series, long ones in pieces of about `length` rows; with `cut` a short one too, to have edges."""
     pieces = []
     for s, span in enumerate(panel.spans):
         size = span.stop - span.start
-        n = max(1, round(size / length))
+        n = max(1, round(size / max(length, 1)))
         borders = [span.start + round(size * (k + (rng.random() - 0.5) * 0.5) / n) for k in range(1, n)]
         if n == 1 and cut and size >= 96:
-            borders = [span.start + int(size * rng.uniform(0.35, 0.65))]
+            n = int(np.clip(size // 400, 2, 4))
+            borders = [span.start + int(size * (k + rng.uniform(-0.3, 0.3)) / n) for k in range(1, n)]
         ends = [span.start, *borders, span.stop]
         pieces += [(s, a, b) for a, b in pairwise(ends) if b > a]
     return pieces
+
+
+def _worth(observed: BoolArray) -> FloatArray:
+    """How much each row (rows,) can show: its share of what is known of each column that has gaps."""
+    worth = np.zeros(len(observed))
+    for block in column_blocks(observed.shape):
+        part = observed[:, block]
+        known = part.sum(axis=0)
+        gappy = (known > 0) & (known < len(observed))
+        worth += part[:, gappy] @ (1 / known[gappy])
+    return worth if worth.any() else np.ones(len(observed))
+
+
+def _place_long_ones_first(board: "_Board", events: Events, rng: Generator) -> None:
+    """Long gaps and those at an edge find no room any more once the others are placed."""
+    code = events.code[events.bounds[:-1]]
+    for c in FIRST_CLASSES:
+        of_class = rng.permutation(np.flatnonzero(code == c))
+        placed = 0
+        for e in np.resize(of_class, min(6 * FIRST, FIRST * len(of_class))).tolist():
+            # half of what may be hidden is left for the others
+            within = 2 * board.cells[events[e].column].sum(axis=1) <= board.budget[events[e].column]
+            if placed >= FIRST:
+                break
+            if within.any():
+                placed += board.place(events[e])
 
 
 def _place_in_the_panels_mix(board: "_Board", events: Events, rng: Generator) -> None:

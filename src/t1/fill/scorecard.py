@@ -74,10 +74,18 @@ class Scorecard:
             name = s.column.encode("unicode_escape").decode() if not s.column.isprintable() else s.column
             name = name if len(name) <= 20 else name[:19] + "…"
             method = s.method if len(s.method) <= 18 else s.method[:17] + "…"
-            line = f"{name:20} {s.gap:>9} {s.missing:>9,} {s.cells:>7,}  {method:18}"
+            tested = f"{s.cells:,}{'' if s.tested else '*'}" if s.cells else "no"
+            line = f"{name:20} {s.gap:>9} {s.missing:>9,} {tested:>7}  {method:18}"
             line += f" {_number(s.mae):>10} {_number(s.linear_mae):>10}"
             lines.append(line + (f" {_number(s.coverage, '.2f'):>6}" if wide else ""))
-        return "\n".join([*lines, *textwrap.wrap(self.verdict, 100)])
+        notes = [self.verdict]
+        if self.level is not None and self.coverage is not None:
+            notes.append(
+                f"Intervals, asked: {self.level:.0%}, reached: {self.coverage:.0%}.".replace("%", " %")
+            )
+        if any(not s.tested for s in self.scores):
+            notes.append("no, *: such gaps could not be (fully) rehearsed; their intervals follow a rule.")
+        return "\n".join([*lines, *(line for note in notes for line in textwrap.wrap(note, 100))])
 
     def _shown(self) -> list[Score]:
         """All scores, or of many those furthest behind and furthest ahead of linear."""
