@@ -253,6 +253,14 @@ def test_the_metric_can_be_chosen():
     assert heads(models=["knn", "t1"], metric="both") == both
 
 
+def test_a_study_of_two_models_shows_those_two():
+    rows = [*points((0.02, 0.03, 0.05, 0.10)), *points((0.2, 0.3, 0.5, 1.0), model="saits")]
+    grid = table("sssd", rows, data=["ETTh1"])
+    assert list(dict.fromkeys(head.group for head in grid.heads)) == ["", "T1", "SSSD"]
+    assert texts(grid)[0] == ["ETTh1", "0.1", "0.020†", "0.024", "−16.7 %", "–", "0.028", "–"]
+    assert "T1 beside SSSD" not in results_page(rows)
+
+
 def test_models_are_those_that_ran_and_t1():
     groups = [h.group for h in table("block", [row(model="dlinear")]).heads]
     assert list(dict.fromkeys(groups)) == ["", "T1", "DLinear"]
