@@ -750,6 +750,10 @@ def test_a_study_of_settings_from_the_estimate_to_the_table(name, waves, tmp_pat
     assert all(float(line[head.index("average MSE")]) > 0 for line in lines)
     ids = {row.id for row in Store(tmp_path / "store").rows()}
     assert len(ids) == len(labels), "every label is a training of its own"
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 't1-impute[bench]'")
+    assert main(["bench", "figure", name, "--data", waves, *store, "-o", str(tmp_path / "study.svg")]) == 0
+    drawn = (tmp_path / "study.svg").read_text()
+    assert all(f"<!-- {label} -->" in drawn for label in labels)
 
 
 def test_a_study_of_settings_compares_equal_budgets(waves, tmp_path, capsys):

@@ -64,6 +64,7 @@ class Study:
     published: tuple[str, ...] = ()  # tables in bench/paper
     metrics: tuple[str, ...] = ("mse", "mae")
     models: tuple[str, ...] = ("t1",)
+    only: bool = False  # a table of these models, not of all that ran
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # label -> settings, or a mask
     datasets: tuple[str, ...] = ()  # if not all that have the scenarios
     base: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # dataset -> settings of all variants

@@ -326,6 +326,26 @@ def status(rows: Sequence[Row], claimed: Callable[[str], bool]) -> Sheet:
     )
 
 
+def averages(
+    study_name: str, rows: Sequence[Row], data: Sequence[str] | None = None
+) -> dict[str, dict[str, Figure]]:
+    """By dataset and label of the variant: the mean MSE over the ratios, ours and the paper's."""
+    study = STUDIES[study_name]
+    here = [row for row in rows if row.kind in study.kinds]
+    places = _places(study, here, data)
+    variants = shown(here, study, None)
+    found = figures(study, variants, places, ["mse"])
+    means = {
+        _name(where).text: {
+            variant.label: found[key]
+            for variant in variants
+            if (key := (*where, _with_average(each)[-1], variant.label, "mse")) in found
+        }
+        for where, each in places.items()
+    }
+    return {name: each for name, each in means.items() if each}
+
+
 def headline(rows: Sequence[Row]) -> Sheet:
     """What a newcomer reads first: the mean error over the ratios of each dataset, T1 beside the paper's."""
     columns = [Variant("t1"), Variant("t1", "plus"), Variant("linear")]

@@ -90,7 +90,8 @@ def shown(rows: Sequence[Row], study: Study, models: Sequence[str] | None) -> di
     if study.changes:
         return line_up(rows, study)
     found = line_up(latest(rows))
-    wanted = set(models) if models else {*study.models, *(row.model for row in rows)}
+    ran = () if study.only else (row.model for row in rows)
+    wanted = set(models) if models else {*study.models, *ran}
     plain = {variant.model for variant in found if variant.plain}
     found |= {Variant(name): [] for name in wanted - plain}
     kept = sorted((v for v in found if v.model in wanted), key=lambda variant: variant.order)

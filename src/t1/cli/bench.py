@@ -1,4 +1,4 @@
-"""`t1 bench run | score | table | cost | paper | status`: the paper's experiments."""
+"""`t1 bench run | score | table | figure | cost | paper | status`: the paper's experiments."""
 
 import argparse
 import sys
@@ -21,6 +21,7 @@ def add_bench(p: argparse.ArgumentParser) -> None:
         commands.add_parser("score", help="score kept weights again where a scenario lacks; no training")
     )
     _add_table(commands.add_parser("table", help="our figures beside the published ones"))
+    _add_figure(commands.add_parser("figure", help="what a study compares, ours and published, as a picture"))
     _add_cost(commands.add_parser("cost", help="accuracy beside training time: a table and a picture"))
     _add_paper(commands.add_parser("paper", help="the tables that the paper prints"))
     _add_status(commands.add_parser("status", help="which runs are done, and how far"))
@@ -85,6 +86,14 @@ def _add_table(p: argparse.ArgumentParser) -> None:
     p.add_argument("--models", type=_names, default=None, metavar="A,B", help="only these models")
     p.add_argument("--metric", choices=("mse", "mae", "both"), default=None)
     p.add_argument("--format", default="md", help="md, html, latex or csv")
+    _add_store(p)
+
+
+def _add_figure(p: argparse.ArgumentParser) -> None:
+    p.set_defaults(run=_figure)
+    p.add_argument("study", metavar="STUDY")
+    p.add_argument("--data", type=_names, default=None, metavar="A,B", help="only these datasets")
+    p.add_argument("-o", "--output", required=True, metavar="FILE", help="a .svg, .png or .pdf file")
     _add_store(p)
 
 
@@ -180,6 +189,15 @@ def _table(a: argparse.Namespace) -> int:
 
     rows = Store(a.store).rows()
     print(render(table(a.study, rows, models=a.models, data=a.data, metric=a.metric), a.format))
+    return 0
+
+
+def _figure(a: argparse.Namespace) -> int:
+    from t1.bench.picture import study_picture
+    from t1.bench.store import Store
+
+    study_picture(a.study, Store(a.store).rows(), a.output, a.data)
+    print(f"picture: {Path(a.output).resolve()}", file=sys.stderr)
     return 0
 
 
