@@ -236,7 +236,7 @@ def impute(
 def _fill(judged: JudgedFill, placed: Placed, rules: Any, level: float | None) -> Filled:
     """The fill in the rows of the table."""
     filled = judged.fill(placed.panel, rules=rules, level=level)
-    return filled if placed.as_they_are else filled.rows(placed.at, placed.observed)
+    return filled if placed.as_they_are else filled.rows(placed.at, placed.values)
 
 
 # ---------------------------------------------------------------- files
@@ -282,7 +282,7 @@ def impute_file(
         learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
         judged = fit_panel(placed.panel, learning, method=fit_options.method, tune=fit_options.trains)
     whole = judged.fill(placed.panel, rules=rules, level=fill_options.intervals)
-    filled = whole if placed.as_they_are else whole.rows(placed.at, placed.observed)
+    filled = whole if placed.as_they_are else whole.rows(placed.at, placed.values)
     gappy = ~(whole if add_missing_rows else filled).observed.all(axis=0)
     new_rows = _new_rows(placed, whole, file, gappy) if add_missing_rows else None
     extra = _Bands(filled, gappy)
