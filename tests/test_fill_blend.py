@@ -40,7 +40,11 @@ def noise(n: int, *sizes: float, seed: int = 0) -> np.ndarray:
 
 @settings(max_examples=80)
 @given(
-    hnp.arrays(float, st.tuples(st.integers(1, 3), st.integers(0, 60)), elements=st.one_of(st.just(NAN), st.floats(-1e12, 1e12))),
+    hnp.arrays(
+        float,
+        st.tuples(st.integers(1, 3), st.integers(0, 60)),
+        elements=st.one_of(st.just(NAN), st.floats(-1e12, 1e12)),
+    ),
     st.integers(0, 5),
 )
 def test_weights_are_never_negative_and_sum_to_one(errors, seed):

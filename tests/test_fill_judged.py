@@ -260,7 +260,10 @@ def test_it_fills_another_panel_with_the_errors_that_the_fit_measured():
     assert np.isfinite(filled.values).all()
     hidden = ~later.observed
     truth = truth[2000:]
-    assert np.abs(filled.values - truth)[hidden].mean() < 0.3 * np.abs(linear(later.values) - truth)[hidden].mean()
+    assert (
+        np.abs(filled.values - truth)[hidden].mean()
+        < 0.3 * np.abs(linear(later.values) - truth)[hidden].mean()
+    )
     assert filled.scorecard.cells == fitted.scorecard.cells  # measured at the fit
     assert filled.scorecard.missing == hidden.sum()  # counted in the table that is filled
     inside = (filled.lo <= truth) & (truth <= filled.hi)
@@ -334,7 +337,9 @@ def test_more_blends_than_a_byte_can_number():
     weights[..., 0] += 0.01
     names = tuple(method.name for method in methods)
     blend = Blend(names, weights / weights.sum(axis=2, keepdims=True), fitted.blend.tested)
-    evidence = replace(fitted.evidence, errors=np.resize(fitted.evidence.errors, (5, len(fitted.evidence.column))))
+    evidence = replace(
+        fitted.evidence, errors=np.resize(fitted.evidence.errors, (5, len(fitted.evidence.column)))
+    )
     filled = replace(fitted, methods=methods, blend=blend, evidence=evidence).fill(panel)
     gaps = Gaps.of(panel.observed, panel.starts)
     told = np.array(filled.method_names)[filled.missing.method]

@@ -57,7 +57,9 @@ def test_it_survives_a_trip_to_another_process(fitted):
     assert elsewhere == filled_elsewhere(fitted)
 
 
-@pytest.mark.parametrize("name", [n for n in ("mean", "locf", "knn", "iterative") if not catalog.METHODS[n].absent])
+@pytest.mark.parametrize(
+    "name", [n for n in ("mean", "locf", "knn", "iterative") if not catalog.METHODS[n].absent]
+)
 def test_every_closed_form_method_can_be_kept(name, tmp_path):
     panel = seasonal_panel()
     fitted = fit_closed(panel, method=name)
@@ -73,7 +75,9 @@ def test_ids_of_series_are_known_again(ids, tmp_path):
     save_kept(tmp_path, KIND, {"fill": fitted})
     again = load_kept(tmp_path, KIND, "")["fill"]
     assert again.fill(panel).values.tobytes() == fitted.fill(panel).values.tobytes()
-    assert fitted.fill(panel).values.tobytes() != fit_closed(panel, method="linear").fill(panel).values.tobytes()
+    assert (
+        fitted.fill(panel).values.tobytes() != fit_closed(panel, method="linear").fill(panel).values.tobytes()
+    )
 
 
 def damaged(folder: Path, how: str) -> None:

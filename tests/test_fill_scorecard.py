@@ -60,7 +60,9 @@ def test_numbers_by_hand():
 def test_what_could_not_be_rehearsed_is_marked():
     scores = card().scores
     assert [s.tested for s in scores] == [True, False, True, False]
-    assert [s.tested for s in card(covered=True, calibrated=np.zeros((2, N_CLASSES), bool)).scores] == [False] * 4
+    assert [s.tested for s in card(covered=True, calibrated=np.zeros((2, N_CLASSES), bool)).scores] == [
+        False
+    ] * 4
 
 
 def test_every_methods_error_is_told_not_only_the_winners():

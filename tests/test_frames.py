@@ -59,7 +59,9 @@ def test_text_times_are_read_as_in_a_file():
 
 def test_an_aware_index_and_an_aware_column_are_the_same_times():
     """Issue 10, trust 7."""
-    stamps = pd.date_range("2024-10-27 00:00", periods=6, freq="h", tz="Europe/Berlin")  # 2 o'clock comes twice
+    stamps = pd.date_range(
+        "2024-10-27 00:00", periods=6, freq="h", tz="Europe/Berlin"
+    )  # 2 o'clock comes twice
     table = pd.DataFrame({"v": np.arange(6.0)})
     by_index = read(table.set_index(stamps))
     by_column = read(table.assign(when=stamps), time="when")

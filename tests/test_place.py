@@ -97,7 +97,10 @@ def test_ids_of_any_kind_are_plain_values_that_can_be_kept():
 
 def test_tables_of_the_same_clock_agree_on_its_phase():
     """Tomorrow's rows begin where today's ended: a daily cycle learned today is at its place."""
-    today, tomorrow = placed(np.arange(30.0), hours(*range(30))), placed(np.arange(9.0), hours(*range(30, 39)))
+    today, tomorrow = (
+        placed(np.arange(30.0), hours(*range(30))),
+        placed(np.arange(9.0), hours(*range(30, 39))),
+    )
     assert tomorrow.panel.phase[0] - today.panel.phase[0] == 30
 
 
@@ -122,9 +125,7 @@ def test_every_row_comes_back(rows, dated):
     times = hours(*(k for k, _ in rows)) if dated else None
     one = placed(values, times, ids)
     back = one.panel.values[one.at, 0]
-    twin = [
-        (rows[:i].count(row) > 0 if dated else False) for i, row in enumerate(rows)
-    ]
+    twin = [(rows[:i].count(row) > 0 if dated else False) for i, row in enumerate(rows)]
     assert (back[~np.array(twin)] == values[~np.array(twin)]).all()
     assert [one.panel.ids[s] for s in np.searchsorted(one.panel.starts, one.at, side="right") - 1] == ids
     if dated and len(set(rows)) == len(rows):

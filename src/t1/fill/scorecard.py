@@ -80,7 +80,9 @@ class Scorecard:
             lines.append(line + (f" {_number(s.coverage, '.2f'):>6}" if wide else ""))
         notes = [self.verdict]
         if self.level is not None and self.coverage is not None:
-            notes.append(f"Intervals, asked: {self.level:.0%}, reached: {self.coverage:.0%}.".replace("%", " %"))
+            notes.append(
+                f"Intervals, asked: {self.level:.0%}, reached: {self.coverage:.0%}.".replace("%", " %")
+            )
         if any(not s.tested for s in self.scores):
             notes.append("no, *: such gaps could not be (fully) rehearsed; their intervals follow a rule.")
         return "\n".join([*lines, *(line for note in notes for line in textwrap.wrap(note, 100))])
