@@ -14,6 +14,9 @@ from t1.cli.fill import add_impute, add_train
 from t1.cli.models import add_models
 from t1.errors import InputError, T1Error
 
+# options that have another name in Python
+FLAGS = {"minimum": "--min", "maximum": "--max", "missing_values": "--missing-value", "output": "-o"}
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; 0: done, 2: the input cannot be used (one message says why), 130: interrupted."""
@@ -22,13 +25,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
         return code
     except T1Error as error:
-        print(f"t1: {error}", file=sys.stderr)
+        print(f"t1: {_in_words(error)}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 1
     except KeyboardInterrupt:
         print("t1: interrupted, no output file was written", file=sys.stderr)
         return 130
     except BrokenPipeError:
         return 1
+
+
+def _in_words(error: T1Error) -> str:
+    """The message, with the option it concerns as it is called here."""
+    text = str(error)
+    option = getattr(error, "option", None)
+    if option is None:
+        return text
+    flag = FLAGS.get(option, "--" + option.replace("_", "-"))
+    return text if flag in text.split() else f"{text} ({flag})"
 
 
 def _parser() -> argparse.ArgumentParser:

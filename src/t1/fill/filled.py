@@ -61,6 +61,9 @@ class Filled:
     @cached_property
     def n_filled(self) -> int:
         """How many cells were filled."""
+        return self._count()
+
+    def _count(self) -> int:
         return int(np.count_nonzero(self.missing.method >= 0))
 
     @cached_property
@@ -133,7 +136,13 @@ class Filled:
 
     @cached_property
     def provenance(self) -> pd.DataFrame:
-        """One row per cell that was filled or left empty on purpose, sorted by row and column."""
+        """One row per cell that was filled or left empty on purpose, sorted by row and column.
+
+        Rows are counted from 0, in the order of the table.
+        """
+        return self._origin()
+
+    def _origin(self) -> pd.DataFrame:
         cells = self.missing
         keep = np.flatnonzero((cells.method >= 0) | (cells.rule & LEFT_EMPTY > 0))
         column, row = (index[keep] for index in np.nonzero(~self.observed.T))
