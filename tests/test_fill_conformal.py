@@ -122,6 +122,7 @@ def test_with_one_width_for_all_cells_longer_gaps_never_get_a_narrower_interval(
     size = np.array([3.0, 1.0, 2.0, 1.0, 5.0, 2.0, 1.0])[code]
     factor = calibrated(rng.normal(0, size), code=code).factor[0]
     assert (np.diff(factor[:N_INNER]) >= 0).all() and factor[N_INNER + 1] >= factor[N_INNER]
+    assert factor[N_INNER] >= factor[2] and factor[N_INNER + 1] >= factor[3]  # an edge is no easier
     free = calibrated(rng.normal(0, size), code=code, guess="distance").factor[0]
     assert (np.diff(free[:N_INNER]) < 0).any()  # where the guess itself grows, its factor may fall
 

@@ -133,13 +133,19 @@ def calibrate(
 
 
 def _monotone(factor: FloatArray, tested: BoolArray, guess: str) -> None:
-    """With one width for all cells, longer gaps never get a narrower interval than shorter ones."""
+    """With one width for all cells, longer gaps never get a narrower interval than shorter ones.
+
+    Nor does a gap at an edge than one as long that is known on both sides.
+    """
     if guess != "constant":
         return
     for group in (range(1, N_INNER), range(N_INNER + 1, N_CLASSES)):
         for c in group:
             both = tested[:, c] & tested[:, c - 1]
             factor[both, c] = np.maximum(factor[both, c], factor[both, c - 1])
+    for edge, inner in ((N_INNER, 2), (N_INNER + 1, 3)):
+        both = tested[:, edge] & tested[:, inner]
+        factor[both, edge] = np.maximum(factor[both, edge], factor[both, inner])
 
 
 def _borrow(factor: FloatArray, by_class: FloatArray, guess: str) -> None:
