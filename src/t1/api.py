@@ -201,7 +201,8 @@ def fit(
 
     The table is a pandas, polars or pyarrow one, or an array (rows, columns). `time` and `id` name columns that
     say when a row is and which series it belongs to; a pandas index of dates, or a column of dates, serves as time by
-    itself. `kind` overrides what columns are taken for ({"wind_dir": "angle"}). `budget` is "fast" (nothing is trained), a time such as "30s", or "quality".
+    itself. `kind` overrides what columns are taken for ({"wind_dir": "angle"}).
+    `budget` is "fast" (nothing is trained), a time such as "30s", or "quality".
     """
     began = clock.perf_counter()
     options = FitOptions(method=method, budget=budget, weights=weights, seed=seed)

@@ -1,4 +1,4 @@
-"""Any network of the list, trained from scratch on the panel: T1 without pretrained weights, SAITS, iTransformer, ..."""
+"""Any network of the list, trained from scratch on the panel: SAITS, iTransformer, T1 without weights, ..."""
 
 from __future__ import annotations
 
