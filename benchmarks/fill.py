@@ -18,7 +18,7 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer
 
 import t1
-from t1.models.classic import CLASSIC
+from t1.methods.simple import CLASSIC
 
 DATA = Path(os.environ.get("T1_DATA_DIR", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -16,8 +16,8 @@ from time import perf_counter
 import torch
 
 from t1.memory import keep_freed_memory
+from t1.methods.catalog import MODELS, build
 from t1.models.base import Batch, Model
-from t1.models.catalog import MODELS, build
 
 KEPT = Path(__file__).parents[1] / "src" / "t1" / "models" / "costs.json"
 

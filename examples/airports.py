@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 import t1
+from t1.methods.simple import linear
 from t1.missing import own
-from t1.models.classic import linear
 
 QUANTITIES = ("temp", "dewp", "pressure")  # of the sample's seven; the other four fill as well, more slowly
 DAY = 24

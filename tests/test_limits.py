@@ -5,11 +5,11 @@ import sys
 
 import numpy as np
 import pytest
+from t1.fill.learned import LEAST_SHARE, T1Candidate
+from t1.fill.plan import SLACK, LeftOut, Pace, Plan
 
 from t1.data.series import n_gappy_windows
 from t1.fill import classic_candidates, fill_table
-from t1.fill.learned import LEAST_SHARE, T1Candidate
-from t1.fill.plan import SLACK, LeftOut, Pace, Plan
 from t1.imputer import T1Imputer
 
 NAN = np.nan

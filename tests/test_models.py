@@ -8,8 +8,8 @@ import torch
 
 from t1 import checkpoint
 from t1.errors import InputError
+from t1.methods.catalog import MODELS, build
 from t1.models.base import Batch
-from t1.models.catalog import MODELS, build
 
 NAMES = list(MODELS)
 SHAPES = [(n_vars, window) for n_vars in (1, 7, 40) for window in (24, 96)]

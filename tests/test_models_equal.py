@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 from t1.errors import InputError
+from t1.methods.catalog import build
 from t1.models.base import Batch
 from t1.models.brits import since_observed
-from t1.models.catalog import build
 from t1.models.pypots_parts import pypots_module
 
 pytestmark = pytest.mark.skipif(find_spec("pypots") is None, reason="needs pypots")

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from t1.errors import InputError
+from t1.methods.pswi import PSWIConfig, batch_size, first_fill, pswi, settings_for
 from t1.models import pswi as room
-from t1.models.pswi import PSWIConfig, batch_size, first_fill, pswi, settings_for
 
 pytest.importorskip("ot")
 
@@ -163,7 +163,7 @@ def test_no_more_distances_at_one_time_than_a_chunk(n_features, batch):
 def test_memory_does_not_grow_with_the_channels():
     code = """
 import resource, numpy as np
-from t1.models.pswi import pswi
+from t1.methods.pswi import pswi
 import ot
 values = np.random.default_rng(0).normal(size=(600, {n}))
 values[::2] = np.nan

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from t1.fill.engine import classic_candidates, fill_table
 
 from t1.errors import InputError
-from t1.fill.engine import classic_candidates, fill_table
 from t1.fill.rules import Rules
 from t1.report import write_report
 from t1.report.figures import View, payload, series, unique_labels

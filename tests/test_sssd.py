@@ -5,8 +5,8 @@ import torch
 
 from t1 import checkpoint
 from t1.errors import InputError
+from t1.methods.catalog import MODELS, build
 from t1.models.base import Batch
-from t1.models.catalog import MODELS, build
 from t1.models.s4 import S4Layer, discretise, impulse_responses, long_convolution, norm_channels, time_steps
 from t1.models.sssd import SSSD, NormedConv, SSSDConfig
 

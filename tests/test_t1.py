@@ -9,6 +9,8 @@ from golden import TOLERANCE, differences, main
 from plain_t1 import PlainT1, plain_names
 from t1.errors import InputError
 from t1.models import layers
+from t1.models.base import Batch, Context
+from t1.models.inputs import INPUTS, View, roughness, straight_lines
 from t1.models.t1 import T1, T1Config, instance_normalise, multiply_adds
 
 
@@ -202,9 +204,8 @@ def test_attention_weights_of_every_block():
     with torch.no_grad():
         assert torch.equal(model(x, observed), before)
     # the recorded weights are the ones in use: compare the first block with the textbook formula
-    embedded = model.embed(
-        instance_normalise(x.transpose(1, 2), observed.transpose(1, 2))[0], observed.transpose(1, 2)
-    )
+    normed, _, _ = instance_normalise(x.transpose(1, 2), observed.transpose(1, 2))
+    embedded = model.embed([normed, observed.transpose(1, 2) / x.shape[1]])
     convs = PlainT1.from_fast(model).stages[0][0].convs
     q, k = (
         convs[n](embedded).view(3, 5, 4, -1).permute(0, 2, 1, 3) for n in "qk"
@@ -303,47 +304,231 @@ def test_wrong_window_shape_is_named():
         build(n_vars=2, n_channels=2)(torch.zeros(1, 95, 2), torch.ones(1, 95, 2).bool())
 
 
-# ---------------------------------------------------------------- the anchor, which is not in the paper
+# ---------------------------------------------------------------- not in the paper: one network for any table
+
+QUANTILES = (0.1, 0.5, 0.9)
+ANY_TABLE = {
+    "n_vars": 0,
+    "window": 24,
+    "n_channels": 6,
+    "encoding": "shared",
+    "lines": True,
+    "bounded": True,
+    "inputs": ("distance", "roughness", "season", "relation"),
+    "quantiles": QUANTILES,
+    "residual_scale": 0.1,
+}
 
 
-@pytest.mark.parametrize("anchor", ["linear", "neighbours"])
-def test_an_anchored_network_starts_as_linear_interpolation(anchor):
-    from t1.models.classic import linear
+def any_table(**changes) -> T1:
+    """A network for any table whose last projection is not zero any more."""
+    model = build(**{**ANY_TABLE, **changes})
+    with torch.no_grad():
+        for part in (model.head.weight, model.head.bias):
+            part.copy_(torch.randn(part.shape, generator=torch.Generator().manual_seed(3)))
+    return model
+
+
+def some_windows(n_vars: int, batch: int = 3, seed: int = 1, window: int = 24) -> Batch:
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(batch, window, n_vars, generator=generator).cumsum(1)
+    draw = torch.rand(x.shape, generator=generator)
+    season = [torch.rand(x.shape, generator=generator) for _ in range(4)]
+    relation = [torch.rand(batch, *s, generator=generator) for s in ((n_vars, n_vars), (n_vars,), (n_vars,))]
+    return Batch(x, draw < 0.6, draw > 0.8, context=Context(*season, *relation))
+
+
+@pytest.mark.parametrize(
+    "kwargs", [{"encoding": "variable", "n_vars": 4, "inputs": ()}, {}, {"bounded": False}]
+)
+def test_with_lines_a_network_starts_as_linear_interpolation(kwargs):
+    from t1.methods.simple import linear
 
     torch.manual_seed(0)
-    model = T1(T1Config(n_vars=4, window=24, n_channels=4, anchor=anchor)).eval()
-    x, observed = windows(model.config, batch=3)
+    model = T1(T1Config(**{**ANY_TABLE, **kwargs})).eval()
+    batch = some_windows(4)
+    observed = batch.observed
     observed[0, :, 1] = False
     observed[0, 5, 1] = True  # a single value
     with torch.no_grad():
-        out = model(x, observed)
-    for window in range(3):
-        expected = linear(torch.where(observed, x, torch.nan)[window].double().numpy())
-        torch.testing.assert_close(out[window].double(), torch.from_numpy(expected), rtol=0, atol=1e-5)
+        levels = model.levels(batch.values, observed, batch.context)
+    for level in levels:
+        for window in range(3):
+            expected = linear(torch.where(observed, batch.values, torch.nan)[window].double().numpy())
+            torch.testing.assert_close(level[window].double(), torch.from_numpy(expected), rtol=0, atol=1e-5)
 
 
-def test_neighbours_know_what_happened_over_a_gap():
-    """Two equal series: with a share of 1 a gap in one is filled by the other, exactly."""
-    model = T1(T1Config(n_vars=2, window=24, n_channels=4, anchor="neighbours")).eval()
+def test_one_network_takes_any_number_of_variables_in_any_order():
+    model = any_table().eval()
     with torch.no_grad():
-        model.anchor.share[0, 1] = 1 / 3
-    x = torch.randn(1, 24, 1, generator=torch.Generator().manual_seed(0)).expand(1, 24, 2).clone()
-    observed = torch.ones(1, 24, 2, dtype=torch.bool)
-    observed[0, 6:15, 0] = False
-    with torch.no_grad():
-        z, _, _ = instance_normalise(x.transpose(1, 2), torch.ones_like(observed).transpose(1, 2))
-        out = model.anchor(torch.where(observed.transpose(1, 2), z, 0), observed.transpose(1, 2))
-    torch.testing.assert_close(out[0, 0], z[0, 0], rtol=0, atol=1e-5)
+        for n_vars in (1, 2, 7):
+            assert model(*windows_of(some_windows(n_vars))).shape == (3, 24, n_vars)
+        batch, order = some_windows(5), [3, 0, 4, 1, 2]
+        shuffled = Context(
+            **{
+                name: x[..., order] if name != "relation" else x[:, order][..., order]
+                for name, x in vars(batch.context).items()
+            }
+        )
+        torch.testing.assert_close(
+            model.levels(batch.values[..., order], batch.observed[..., order], shuffled),
+            model.levels(batch.values, batch.observed, batch.context)[..., order],
+            rtol=0,
+            atol=1e-5,
+        )
 
 
-@pytest.mark.parametrize("anchor", ["linear", "neighbours"])
-def test_an_anchored_network_learns_everywhere_and_never_looks_at_hidden_cells(anchor):
-    model = build(n_vars=3, window=24, n_channels=4, anchor=anchor)
-    x, observed = windows(model.config)
+def windows_of(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    return batch.values, batch.observed
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_every_input_reaches_the_fill_and_has_the_channels_it_says(name):
+    model = any_table(inputs=(name,), bounded=False).eval()
+    batch = some_windows(3)
+    x, observed = (t.transpose(1, 2) for t in windows_of(batch))
+    view = View.of(*(lambda n, m, s: (n, observed, m, s))(*instance_normalise(x, observed)), batch.context)
+    made = INPUTS[name].of(view)
+    assert [t.shape for t in made] == [x.shape] * INPUTS[name].n
+    assert all(t.isfinite().all() for t in made)
     with torch.no_grad():
-        model.head.weight.fill_(0.1)
-    observed[1] = False
-    out = model(torch.where(observed, x, torch.nan), observed)
+        before = model(batch.values, batch.observed, batch.context)
+        model.embed.weight[:, 2:] *= 2
+        assert not torch.allclose(model(batch.values, batch.observed, batch.context), before)
+
+
+def test_what_is_hidden_never_matters_with_lines_and_context_either():
+    model = any_table()
+    batch = some_windows(3)
+    batch.observed[1] = False  # a window with nothing observed
+    spoilt = torch.where(batch.observed, batch.values, torch.nan)
+    out = model.levels(spoilt, batch.observed, batch.context)
+    assert torch.equal(out, model.levels(batch.values, batch.observed, batch.context))
     assert out.isfinite().all()
     out.square().sum().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_an_unknown_context_is_the_same_as_none():
+    model = any_table().eval()
+    batch = some_windows(2)
+    nothing = torch.zeros_like(batch.values)
+    unknown = Context(nothing + 7, nothing, nothing - 7, nothing)
+    assert unknown.relation is None
+    with torch.no_grad():
+        assert torch.equal(model(batch.values, batch.observed, unknown), model(batch.values, batch.observed))
+
+
+def test_distance_and_roughness_of_a_series():
+    values = torch.tensor([0.0, 1.0, 4.0, 9.0, 16.0, 0.0, 0.0])
+    observed = torch.tensor([0, 1, 1, 1, 1, 0, 0]).bool()
+    lines, distance = straight_lines(values, observed)
+    assert distance.tolist() == [1, 0, 0, 0, 0, 1, 2]
+    assert lines.tolist() == [1, 1, 4, 9, 16, 16, 16]
+    assert roughness(values, observed).tolist() == [1.0]  # 4 beside (1 + 9) / 2, 9 beside (4 + 16) / 2
+    assert roughness(values, torch.zeros(7).bool()).tolist() == [1.0]
+
+
+def test_where_linear_interpolation_is_exact_a_bounded_network_hardly_leaves_it():
+    batch = some_windows(1)
+    straight = torch.linspace(-1, 1, 24)[None, :, None].expand(3, 24, 1)
+    batch.observed[:, [0, -1]] = True
+    with torch.no_grad():
+        bounded, free = (
+            any_table(bounded=b).eval()(straight, batch.observed) - straight for b in (True, False)
+        )
+    assert free.abs().max() > 0.1
+    assert bounded.abs().max() < 1e-3 * free.abs().max()
+
+
+def test_the_loss_of_quantiles_is_the_pinball_loss_in_units_of_the_window():
+    model = any_table(bounded=False).eval()
+    batch = some_windows(2, batch=2)
+    batch.values[0, :, 0][batch.target[0, :, 0].nonzero()[0]] = 1e4  # too far away to be learned from
+    with torch.no_grad():
+        levels, loss = model.levels(batch.values, batch.observed, batch.context), model.loss(batch)
+        errors = model.validation_errors(batch)
+    total, linear_only = 0.0, T1(T1Config(**{**ANY_TABLE, "quantiles": ()})).eval()
+    with torch.no_grad():
+        lines = linear_only(batch.values, batch.observed)
+    for b in range(2):
+        for v in range(2):
+            x, seen, wanted = batch.values[b, :, v], batch.observed[b, :, v], batch.target[b, :, v]
+            n = int(seen.sum())
+            pull = 2 * torch.exp(torch.tensor(-n / 4))
+            std = ((x[seen].var() * (n - 1) + pull) / (n - 1 + pull) + 1e-5).sqrt()
+            cells = [t for t in wanted.nonzero().flatten() if abs(x[t] - x[seen].mean()) / std < 20]
+            off = torch.stack([(lines[b, t, v] - x[t]).abs() / std for t in cells]).mean()
+            for t in cells:
+                e = (x[t] - levels[:, b, t, v]) / std
+                pinball = sum(max(q * r, (q - 1) * r) for q, r in zip(QUANTILES, e.tolist(), strict=True)) / 3
+                total += (2 * pinball + 0.5 * abs(float(e[1]))) / (float(off) + 0.1)
+    assert len(errors) == batch.target.sum()
+    assert float(loss) == pytest.approx(total / int(batch.target.sum()), rel=1e-4)
+    assert float(errors.square().mean()) == pytest.approx(float(loss), rel=1e-5)
+
+
+def test_a_variable_of_which_nothing_was_observed_counts_as_much_as_others():
+    """Its straight line is 0, and its error in units of the table is what the loss is relative to."""
+    torch.manual_seed(0)
+    model = T1(T1Config(**ANY_TABLE)).eval()  # fills with lines
+    batch = some_windows(2)
+    batch.observed[..., 1], batch.target[..., 1], batch.target[..., 0] = False, True, False
+    truth = batch.values[..., 1] = torch.randn(3, 24) / 2
+    with torch.no_grad():
+        loss = float(model.loss(batch))
+    pinball = torch.stack([torch.maximum(q * truth, (q - 1) * truth) for q in QUANTILES]).mean(0)
+    cells = (2 * pinball + 0.5 * truth.abs()) / (truth.abs().mean(1, keepdim=True) + 0.1)
+    assert loss == pytest.approx(float(cells.mean()), rel=1e-4)
+    assert loss > 0.5
+
+
+def test_without_quantiles_the_loss_is_the_mean_squared_error_and_knows_the_context():
+    model = any_table(quantiles=()).eval()
+    batch = some_windows(2)
+    with torch.no_grad():
+        error = (model(batch.values, batch.observed, batch.context) - batch.values)[batch.target]
+        assert float(model.loss(batch)) == pytest.approx(float(error.square().mean()))
+        torch.testing.assert_close(model.validation_errors(batch), error)
+        assert not torch.allclose((model(batch.values, batch.observed) - batch.values)[batch.target], error)
+
+
+@pytest.mark.parametrize("middle_only", [False, True])
+def test_a_network_for_any_table_becomes_one_for_these_variables(middle_only):
+    model = any_table().eval()
+    wide = model.for_variables(4, middle_only=middle_only)
+    batch = some_windows(4)
+    with torch.no_grad():
+        expected = model(batch.values, batch.observed, batch.context)
+        torch.testing.assert_close(wide(batch.values, batch.observed, batch.context), expected)
+    assert wide.config.quantiles == (() if middle_only else QUANTILES)
+    assert not wide.embed.encoding.any()
+    wide.loss(batch).backward()
+    assert wide.embed.encoding.grad.abs().max() > 0  # it learns per variable
+    with torch.no_grad():
+        wide.head.weight.zero_()
+        assert model.head.weight.any()  # a copy
+    with pytest.raises(InputError, match="24 steps x 4 variables, got 24 x 3"):
+        wide(*windows_of(some_windows(3)))
+    with pytest.raises(InputError, match="encoding"):
+        wide.for_variables(4)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "says"),
+    [
+        ({"encoding": "magic"}, "encoding"),
+        ({"encoding": "both"}, "n_vars"),
+        ({"cross": "convolution"}, "n_vars"),  # which has a weight per variable
+        ({"inputs": ("distance", "magic")}, "Choose among distance"),
+        ({"inputs": ("distance", "distance")}, "each once"),
+        ({"quantiles": (0.5, 0.1, 0.9)}, "rise"),
+        ({"quantiles": (0.0, 0.5, 1.0)}, "between 0 and 1"),
+        ({"quantiles": (0.1, 0.9)}, "odd number"),
+        ({"projection": "per_step"}, "shared projection"),
+        ({"lines": False}, "lines=True"),
+    ],
+)
+def test_a_wrong_setting_of_a_network_for_any_table_is_named(kwargs, says):
+    with pytest.raises(InputError, match=says):
+        T1Config(**{**ANY_TABLE, **kwargs})

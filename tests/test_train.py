@@ -360,6 +360,13 @@ def test_the_cosine_follows_the_budget_that_ends_first():
         {"learning_rate": math.nan},
         {"learning_rate": "fast"},
         {"schedule": "linear"},
+        {"warmup_steps": -1},
+        {"cooldown": 1.0},
+        {"optimiser": "sgd"},
+        {"weight_decay": 0.1},  # of adam
+        {"weight_decay": -0.1, "optimiser": "adamw"},
+        {"clip": 0},
+        {"average": 1.0},
         {"warmup": 1.0},
         {"warmup": -0.1},
         {"max_epochs": 0},
@@ -375,6 +382,78 @@ def test_the_cosine_follows_the_budget_that_ends_first():
 def test_settings_that_make_no_sense(wrong):
     with pytest.raises(InputError, match=r"\n(Give|Use|Set) "):
         TrainConfig(**wrong)
+
+
+def test_the_trapezoid_rises_in_steps_stays_and_falls_over_the_last_share():
+    config = replace(
+        DRIFT, schedule="trapezoid", warmup_steps=10, cooldown=0.25, max_steps=100, patience=None
+    )
+    _, result = drift(config)
+    rates = [record.learning_rate for record in result.history]
+    assert rates[:10] == pytest.approx([config.learning_rate * k / 10 for k in range(1, 11)])
+    assert rates[9:76] == [config.learning_rate] * 67
+    assert (np.diff(rates[75:]) < 0).all()
+    assert 0 < rates[-1] < 0.05 * config.learning_rate
+    longer = replace(config, max_steps=1000)
+    assert [longer.rate(k / 1000, k) for k in range(60)] == pytest.approx(
+        [config.rate(k / 100, k) for k in range(60)]
+    ), "until it falls, the rate knows nothing of the budget"
+
+
+# ---------------------------------------------------------------- optimisers, clipping, averaged weights
+
+
+def test_adamw_decays_the_weights_that_nothing_pulls():
+    class Still(Drift):
+        def loss(self, batch):
+            return self.w * 0
+
+    still = Still()
+    with torch.no_grad():
+        still.w.fill_(1.0)
+    fit(still, ZEROS, None, replace(DRIFT, optimiser="adamw", weight_decay=0.5), hide=point)
+    assert float(still.w.detach()) == pytest.approx((1 - 0.01 * 0.5) ** 20, rel=1e-5)
+
+
+def test_gradients_are_cut_to_a_norm():
+    class Steep(Drift):
+        steepness = 1.0
+
+        def loss(self, batch):
+            type(self).steepness *= -3  # Adam divides by the size of the gradient: let it change
+            return self.w * self.steepness
+
+    moved = []
+    for clip in (None, 0.1):
+        Steep.steepness = 1.0
+        model = Steep()
+        fit(model, ZEROS, None, replace(DRIFT, clip=clip, max_steps=6), hide=point)
+        moved.append(float(model.w.detach()))
+    assert moved[0] != pytest.approx(moved[1], abs=1e-4)
+    first, second, w = 0.0, 0.0, 0.0  # what Adam does with gradients of -0.1 and 0.1 in turn
+    for step in range(1, 7):
+        g = 0.1 * (-1) ** step
+        first, second = 0.9 * first + 0.1 * g, 0.999 * second + 0.001 * g * g
+        w -= 0.01 * (first / (1 - 0.9**step)) / math.sqrt(second / (1 - 0.999**step))
+    assert moved[1] == pytest.approx(w, rel=1e-4)
+
+
+def test_averaged_weights_are_validated_and_kept_and_do_not_disturb_training():
+    config = replace(DRIFT, average=0.9, patience=None, max_steps=40)
+    last = []
+    model = Drift()
+    result = fit(
+        model, ZEROS, ZEROS, config, hide=point, on_progress=lambda _: last.append(float(model.w.detach()))
+    )
+    assert last[-1] == pytest.approx(0.4, abs=1e-6)  # trained as without an average
+    average, losses = 0.0, []
+    for step in range(40):
+        average += (1 - min(0.9, (1 + step) / (10 + step))) * (0.01 * (step + 1) - average)
+        losses.append((average - 0.05) ** 2)
+    assert [record.valid_loss for record in result.history] == pytest.approx(losses, abs=1e-7)
+    assert result.best_step == 1 + int(np.argmin(losses))
+    kept, result = drift(config, valid=None)
+    assert float(kept.w.detach()) == pytest.approx(average, abs=1e-6)  # without validation the last average
 
 
 # ---------------------------------------------------------------- when it goes wrong
@@ -469,6 +548,67 @@ def test_raised_patience_goes_on(tmp_path):
     assert (result.best_step, result.steps, result.reason) == (5, 11, "patience")
 
 
+LONG = replace(
+    CONFIG,
+    schedule="trapezoid",
+    warmup_steps=4,
+    cooldown=0.4,
+    optimiser="adamw",
+    weight_decay=0.01,
+    clip=1.0,
+    average=0.9,
+    checkpoint_seconds=0.0,
+)
+
+
+@pytest.mark.parametrize("ended_at", [20, 17, 13])  # 20 is its end, 13 the first step of its fall, 12 before
+def test_a_larger_budget_goes_on_from_before_the_rate_fell(tmp_path, ended_at):
+    whole, expected = train_t1(replace(LONG, max_steps=40))
+    asked = []
+    _, first = train_t1(
+        replace(LONG, max_steps=20),
+        folder=tmp_path,
+        on_progress=asked.append,
+        should_stop=lambda: bool(asked) and asked[-1].step >= ended_at,
+    )
+    assert first.steps == ended_at
+    steps = []
+    model, result = train_t1(
+        replace(LONG, max_steps=40), folder=tmp_path, resume=True, on_progress=lambda p: steps.append(p.step)
+    )
+    assert steps[0] == 13
+    assert_same_weights(model, whole)
+    assert without_seconds(result) == without_seconds(expected)
+
+
+@pytest.mark.parametrize("ended_at", [11, 12, 13, 17, 20])
+def test_the_same_budget_goes_on_within_the_fall(tmp_path, ended_at):
+    config = replace(LONG, max_steps=20)
+    whole, expected = train_t1(config)
+    asked = []
+    train_t1(
+        config,
+        folder=tmp_path,
+        on_progress=asked.append,
+        should_stop=lambda: bool(asked) and asked[-1].step >= ended_at,
+    )
+    steps = []
+    model, result = train_t1(config, folder=tmp_path, resume=True, on_progress=lambda p: steps.append(p.step))
+    assert steps[0] == min(ended_at + 1, 20)  # stopped at its end, it is validated now
+    assert_same_weights(model, whole)
+    assert without_seconds(result) == without_seconds(expected)
+
+
+def test_a_run_saved_before_a_setting_existed_goes_on_with_its_default(tmp_path):
+    train_t1(replace(CONFIG, max_steps=2), folder=tmp_path)
+    tensors, info = checkpoint.load(tmp_path)
+    del info["run"]["training"]["optimiser"], info["run"]["model"]["encoding"]
+    checkpoint.save(tmp_path, tensors, info)
+    assert train_t1(replace(CONFIG, max_steps=4), folder=tmp_path, resume=True)[1].steps == 4
+    with pytest.raises(InputError, match="optimiser is 'adamw', was 'adam'"):
+        train_t1(replace(CONFIG, max_steps=4, optimiser="adamw"), folder=tmp_path, resume=True)
+
+
 def test_resume_without_a_checkpoint_starts_and_without_resume_starts_anew(tmp_path):
     _, first = drift(folder=tmp_path / "new" / "deep", resume=True)
     assert first.steps == 8
@@ -525,9 +665,9 @@ import torch
 
 sys.path.insert(0, sys.argv[1])
 torch.set_num_threads(1)
-from test_train import CONFIG, replace, train_t1
+from test_train import CONFIG, LONG, replace, train_t1
 
-folder, config = sys.argv[2], replace(CONFIG, checkpoint_seconds=0.0)
+folder, config = sys.argv[2], replace(LONG if sys.argv[3] == "long" else CONFIG, checkpoint_seconds=0.0)
 train_t1(config, should_stop=lambda: True)  # import what torch imports late, once for all children
 rng, kills = random.Random(4), 0
 while True:
@@ -551,17 +691,19 @@ while True:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_run_killed_again_and_again_ends_with_the_same_bits(tmp_path):
-    whole, expected = uninterrupted()
+@pytest.mark.parametrize("name", ["plain", "long"])
+def test_a_run_killed_again_and_again_ends_with_the_same_bits(tmp_path, name):
+    config = LONG if name == "long" else CONFIG
+    whole, expected = uninterrupted() if name == "plain" else train_t1(config)
     tests = str(Path(__file__).parent)
     run = subprocess.run(
-        [sys.executable, "-c", KILL_TRAINERS, tests, str(tmp_path)],
+        [sys.executable, "-c", KILL_TRAINERS, tests, str(tmp_path), name],
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert run.returncode == 0, run.stderr
-    model, result = train_t1(folder=tmp_path, resume=True)
+    model, result = train_t1(config, folder=tmp_path, resume=True)
     assert_same_weights(model, whole)
     assert without_seconds(result) == without_seconds(expected)
     assert sorted(p.name.split("-")[0] for p in tmp_path.iterdir()) == ["config.json", "weights"]

@@ -1,41 +1,47 @@
-"""`t1.impute`: one table in, the same table back without gaps, and how wrong the fill is.
+"""`t1.fit`, `t1.impute`, `t1.load`: tables in, tables out, and how wrong the fill is.
 
-The command line is a thin shell over `impute_file`; both share `Options` and `fill_values`.
+`impute` is `fit`, then `apply`. The command line is a thin shell over `fit_file` and `impute_file`.
 """
 
 from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+from pandas.api.types import union_categoricals
 
-from t1.arrays import FloatArray, IntArray
-from t1.data.blocks import column_blocks
-from t1.data.data_file import DataFile, NewRows
+from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
+from t1.data.data_file import NewRows
 from t1.data.files import read_file
-from t1.data.table import Table, check_columns
+from t1.data.frames import Frame
+from t1.data.kinds import Kind, find_kinds
+from t1.data.place import Placed
+from t1.data.table import check_columns
 from t1.data.timeline import Timeline
 from t1.errors import InputError
-from t1.fill import Candidate, Filled, classic_candidates, fill_table
-from t1.fill.candidates import SIMPLE_FIRST, WHOLE, classic_candidate, whole_candidate
-from t1.fill.grid import Absent, Grid
-from t1.fill.learned import T1Candidate
-from t1.fill.plan import Plan
-from t1.imputer import T1Imputer
-from t1.models.catalog import MODELS
-from t1.models.classic import CLASSIC
-from t1.options import Options, options_of
+from t1.fill.filled import Filled
+from t1.fill.judged import JudgedFill, fit_panel
+from t1.fill.keep import load_kept, save_kept
+from t1.fill.rules import Rules
+from t1.fill.scorecard import Scorecard
+from t1.options import FillOptions, FitOptions
 from t1.progress import OnProgress
-from t1.registry import did_you_mean
 
-SAVING = 0.95  # of a budget is for training, where nothing has to be filled
+KIND = "fitted fill"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddedRows:
+    """Rows that a table lacked: their fill, when they are, and which series they belong to."""
+
+    filled: Filled
+    times: TimeArray  # (rows,)
+    ids: AnyArray | None  # (rows,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,16 +49,35 @@ class FilledTable(Filled):
     """A filled table: `data` in the container it came in, `scorecard`, `provenance`, `report(path)`."""
 
     data: Any = field(repr=False)
-    times: npt.NDArray[Any] | None = field(repr=False)
-    series: list[IntArray] = field(repr=False)  # the rows of each series in time order
+    times: TimeArray | None = field(repr=False)
+    series: list[Any] = field(repr=False)  # the rows of each series in time order
     name: str
     problems: tuple[str, ...]
     seconds: float
+    understood: tuple[str, ...] = ()  # how the file was read
+    ids: AnyArray | None = field(default=None, repr=False)  # (rows,), what tells several series apart
+    added: AddedRows | None = field(default=None, repr=False)  # rows that were added for absent time stamps
 
     @classmethod
     def of(cls, filled: Filled, **table: Any) -> FilledTable:
         """A fill together with the table it belongs to."""
         return cls(**{f.name: getattr(filled, f.name) for f in fields(Filled)}, **table)
+
+    def _count(self) -> int:
+        return super()._count() + (0 if self.added is None else self.added.filled.n_filled)
+
+    def _origin(self) -> pd.DataFrame:
+        """With the time and the series of each cell, where there are any; added rows have no number."""
+        origin = _with_place(super()._origin(), self.times, self.ids)
+        if self.added is None:
+            return origin
+        more = _with_place(self.added.filled.provenance, self.added.times, self.added.ids)
+        row = pd.array([pd.NA] * len(more), dtype="Int64")
+        names = {
+            name: union_categoricals([origin[name], more[name]]) for name in ("column", "method", "rule")
+        }
+        both = pd.concat([origin.astype({"row": "Int64"}), more.assign(row=row)], ignore_index=True)
+        return both.assign(**names)
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained HTML page: what was filled, by what, and how wrong it is."""
@@ -68,6 +93,127 @@ class FilledTable(Filled):
         )
 
 
+@dataclass(frozen=True, eq=False)
+class FittedFill:
+    """A judged fill that can be kept: what `t1.fit` gives.
+
+    >>> import numpy as np, t1
+    >>> rng = np.random.default_rng(0)
+    >>> table = np.sin(np.arange(400) / 5)[:, None] + rng.normal(0, 0.1, (400, 3))
+    >>> table[rng.random(table.shape) < 0.1] = np.nan
+    >>> fitted = t1.fit(table, budget="fast")
+    >>> filled = fitted.apply(table[:100])
+    >>> bool(np.isnan(filled.data).any())
+    False
+    """
+
+    judged: JudgedFill
+    reading: Mapping[str, Any] = field(default_factory=dict)  # the columns that say when and what a row is
+    kinds: Mapping[str, Kind] = field(default_factory=dict)  # what each column is: no negative rain
+
+    @property
+    def scorecard(self) -> Scorecard:
+        """How wrong the fill is, on cells of the fitted table that nothing had learned from."""
+        return self.judged.scorecard
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it fills."""
+        return self.judged.columns
+
+    def apply(
+        self,
+        data: Any,
+        *,
+        intervals: float | None = None,
+        max_gap: int | None = None,
+        minimum: Mapping[str, float] | None = None,
+        maximum: Mapping[str, float] | None = None,
+        integer: Sequence[str] = (),
+        lock: Sequence[str] = (),
+    ) -> FilledTable:
+        """Fill a table of the same columns; errors and intervals are those that the fit measured."""
+        options = FillOptions(
+            intervals=intervals,
+            max_gap=max_gap,
+            minimum=minimum or {},
+            maximum=maximum or {},
+            integer=integer,
+            lock=lock,
+        )
+        return self._apply(Frame.read(data, **self._reading(data)), options, clock.perf_counter())
+
+    def _reading(self, data: Any) -> dict[str, Any]:
+        reading = dict(self.reading)
+        if not isinstance(data, np.ndarray | list | tuple):
+            reading["columns"] = self.columns
+        return reading
+
+    def _apply(self, frame: Frame, options: FillOptions, began: float) -> FilledTable:
+        check_columns(self.columns, frame.columns)
+        timeline = Timeline(len(frame.values), frame.time, frame.ids)
+        placed = Placed.of(frame.values, frame.columns, timeline)
+        rules = options.rules(placed.panel.times, kinds=self.kinds)
+        filled = _fill(self.judged, placed, rules, options.intervals)
+        return FilledTable.of(
+            filled,
+            data=frame.restore(filled.values, filled.observed),
+            times=frame.time,
+            ids=frame.ids,
+            series=timeline.series,
+            name="table",
+            problems=(*timeline.problems(), *filled.notes),
+            seconds=clock.perf_counter() - began,
+        )
+
+    def save(self, folder: str | Path) -> None:
+        """Keep it in a folder: safetensors and JSON, never pickle."""
+        things = {"fill": self.judged, "reading": dict(self.reading), "kinds": dict(self.kinds)}
+        save_kept(Path(folder), KIND, things)
+
+
+def load(folder: str | Path) -> FittedFill:
+    """Read a fitted fill that `FittedFill.save` or `t1 train` wrote."""
+    cure = "Give a folder that t1 train or FittedFill.save wrote, or fit again."
+    kept = load_kept(Path(folder), KIND, cure)
+    fill, reading, kinds = kept.get("fill"), kept.get("reading"), kept.get("kinds")
+    if not isinstance(fill, JudgedFill) or not isinstance(reading, dict) or not isinstance(kinds, dict):
+        raise InputError(f"{folder} was altered: no fitted fill is in it", cure=cure, option="model")
+    return FittedFill(fill, reading, kinds)
+
+
+def fit(
+    data: Any,
+    *,
+    time: str | None = None,
+    id: str | None = None,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    kind: Mapping[str, str] | None = None,
+    method: str | None = None,
+    budget: str | float = "30s",
+    weights: str | Path | None = None,
+    seed: int = 102,
+    on_progress: OnProgress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> FittedFill:
+    """Learn to fill a table, and judge it on hidden cells shaped like the table's own gaps.
+
+    The table is a pandas, polars or pyarrow one, or an array (rows, columns). `time` and `id` name columns that
+    say when a row is and which series it belongs to; a pandas index of dates, or a column of dates, serves as time by
+    itself. `kind` overrides what columns are taken for ({"wind_dir": "angle"}).
+    `budget` is "fast" (nothing is trained), a time such as "30s", or "quality".
+    """
+    began = clock.perf_counter()
+    options = FitOptions(method=method, budget=budget, weights=weights, seed=seed)
+    frame = Frame.read(data, time=time, id=id, columns=columns, exclude=exclude)
+    placed = Placed.of(frame.values, frame.columns, Timeline(len(frame.values), frame.time, frame.ids))
+    learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
+    kinds = _kinds(frame, kind)
+    judged = fit_panel(placed.panel, learning, method=method, tune=options.trains, kinds=kinds)
+    return FittedFill(judged, {"time": time, "id": id}, kinds)
+
+
 def impute(
     data: Any,
     *,
@@ -75,37 +221,80 @@ def impute(
     id: str | None = None,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
-    **options: Any,
+    kind: Mapping[str, str] | None = None,
+    method: str | None = None,
+    budget: str | float = "30s",
+    weights: str | Path | None = None,
+    seed: int = 102,
+    intervals: float | None = None,
+    max_gap: int | None = None,
+    minimum: Mapping[str, float] | None = None,
+    maximum: Mapping[str, float] | None = None,
+    integer: Sequence[str] = (),
+    lock: Sequence[str] = (),
+    on_progress: OnProgress | None = None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> FilledTable:
-    """Fill the gaps of a pandas, polars or pyarrow table, or of an array (time, columns).
+    """Fill the gaps of a table: fit, then apply, on the same table. Options as in `fit` and `FittedFill.apply`.
 
-    `time` and `id` name columns that say when a row is and which series it belongs to (a pandas index of
-    dates serves as time by itself); columns that are not numbers pass through untouched. `options` are those
-    of `Options`: method, intervals, max_gap, minimum, maximum, integer, lock, budget, seed.
+    >>> import numpy as np, t1
+    >>> table = np.column_stack([np.arange(60.0), np.arange(60.0) % 7])
+    >>> table[10:14, 0] = np.nan
+    >>> result = t1.impute(table, budget="fast")
+    >>> result.n_filled, bool(np.isnan(result.data).any())
+    (4, False)
     """
     began = clock.perf_counter()
-    chosen = options_of(options)
-    if isinstance(data, np.ndarray | list | tuple):
-        names, times, ids = None, None, None
-        part = data
-    else:
-        names, times, ids = _columns(data, time, id, columns, exclude)
-        part = _select(data, names)
-    table = Table.from_any(part)
-    timeline = Timeline(len(table.values), times, ids)
-    columns_of_table, values = table.columns, table.values
-    del table  # with its copy of the numbers, which become the fill
-    filled, notes, _ = fill_values(values, columns_of_table, timeline, chosen, began=began)
-    native = _to_native(part, columns_of_table, filled)
+    fit_options = FitOptions(method=method, budget=budget, weights=weights, seed=seed)
+    options = FillOptions(
+        intervals=intervals,
+        max_gap=max_gap,
+        minimum=minimum or {},
+        maximum=maximum or {},
+        integer=integer,
+        lock=lock,
+    )
+    frame = Frame.read(data, time=time, id=id, columns=columns, exclude=exclude)
+    timeline = Timeline(len(frame.values), frame.time, frame.ids)
+    placed = Placed.of(frame.values, frame.columns, timeline)
+    kinds = _kinds(frame, kind)
+    rules = options.rules(placed.panel.times, kinds=kinds)
+    rules.check(frame.columns)  # a typing error is found before anything is learned
+    learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
+    judged = fit_panel(placed.panel, learning, method=method, tune=fit_options.trains, kinds=kinds)
+    filled = _fill(judged, placed, rules, intervals)
     return FilledTable.of(
         filled,
-        data=native if names is None else _join(data, native, names),
-        times=times,
+        data=frame.restore(filled.values, filled.observed),
+        times=frame.time,
+        ids=frame.ids,
         series=timeline.series,
         name="table",
-        problems=(*timeline.problems(), *notes),
+        problems=(*timeline.problems(), *filled.notes),
         seconds=clock.perf_counter() - began,
     )
+
+
+def _kinds(frame: Frame, given: Mapping[str, str] | None) -> dict[str, Kind]:
+    return find_kinds(frame.values, frame.columns, ids=frame.ids, times=frame.time, given=given)
+
+
+def _in_panel(rules: Rules, placed: Placed) -> Rules:
+    """Rules whose locked row numbers, which are the table's, are rows of the panel."""
+    if placed.panel.times is not None or placed.as_they_are or not rules.locked:
+        return rules
+    locked = np.zeros(placed.panel.n_rows, dtype=bool)
+    locked[placed.at] = rules.locked_rows(len(placed.at), None)
+    return replace(rules, locked=[locked])
+
+
+def _fill(judged: JudgedFill, placed: Placed, rules: Rules, level: float | None) -> Filled:
+    """The fill in the rows of the table."""
+    filled = judged.fill(placed.panel, rules=_in_panel(rules, placed), level=level)
+    return filled if placed.as_they_are else filled.rows(placed.at, placed.values)
+
+
+# ---------------------------------------------------------------- files
 
 
 def impute_file(
@@ -113,150 +302,123 @@ def impute_file(
     target: str | Path,
     *,
     reading: Mapping[str, Any],
-    options: Options,
+    fit_options: FitOptions,
+    fill_options: FillOptions,
     model: str | Path | None = None,
     add_missing_rows: bool = False,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> FilledTable:
-    """Fill a CSV or Parquet file and write the same file back with its gaps filled.
+    """Fill a file and write the same file back with its gaps filled.
 
-    `model` is a folder that `train_file` wrote: its network is used as it is, and nothing is trained.
+    `model` is a folder that `fit_file` wrote: it is applied as it is, with the errors that it was saved with.
     """
     began = clock.perf_counter()
-    fitted = None if model is None else T1Imputer.load(model)
+    fitted = None if model is None else load(model)
+    if fitted is not None and fit_options.method is not None:
+        raise InputError(
+            "a fitted model brings its own methods, so none can be chosen",
+            cure="Leave one of the two out.",
+            option="method",
+        )
     file = read_file(source, **reading)
-    if fitted is not None:
-        check_columns(tuple(fitted.get_feature_names_out()), file.columns)
     timeline = Timeline(len(file.values), file.time, file.ids)
-    options.rules(file.time).check(file.columns)  # a typing error is found before the training, not after
-    filled, notes, absent = fill_values(
-        file.values,
-        file.columns,
-        timeline,
-        options,
-        began=began,
-        model=fitted,
-        add_missing_rows=add_missing_rows,
-        on_progress=on_progress,
-        should_stop=should_stop,
-    )
-    _write(file, target, filled, absent)
+    kinds = file.kinds if fitted is None else fitted.kinds
+    rules = fill_options.rules(file.time, getattr(file, "time_format", None), kinds)
+    rules.check(file.columns)
+    placed = Placed.of(file.values, file.columns, timeline)
+    gaps = np.isnan(file.values).any(axis=0) | (add_missing_rows and len(placed.absent) > 0)
+    banded = [] if fill_options.intervals is None else np.flatnonzero(gaps).tolist()
+    bands = [f"{file.columns[j]}_{end}" for j in banded for end in ("lo", "hi")]
+    file.check(target, extra=bands, new_rows=add_missing_rows)  # what must fail fails before time is spent
+    if fitted is not None:
+        check_columns(fitted.columns, file.columns)
+        judged = fitted.judged
+    else:
+        learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
+        judged = fit_panel(
+            placed.panel, learning, method=fit_options.method, tune=fit_options.trains, kinds=kinds
+        )
+    whole = judged.fill(placed.panel, rules=_in_panel(rules, placed), level=fill_options.intervals)
+    filled = whole if placed.as_they_are else whole.rows(placed.at, placed.values)
+    gappy: BoolArray = ~np.all((whole if add_missing_rows else filled).observed, axis=0)
+    added = _added(placed, whole, file.ids is not None) if add_missing_rows else None
+    new_rows = None if added is None else _new_rows(added, gappy)
+    extra = _Bands(filled, gappy)
+    file.write(target, filled.values, observed=filled.observed, extra=extra, new_rows=new_rows)
     return FilledTable.of(
         filled,
         data=None,
         times=file.time,
+        ids=file.ids,
+        added=added,
         series=timeline.series,
         name=str(source),
-        problems=(*file.problems, *timeline.problems(), *notes),
+        problems=(*file.problems, *timeline.problems(), *filled.notes),
+        understood=file.understood,
         seconds=clock.perf_counter() - began,
     )
 
 
-def train_file(
+def fit_file(
     source: str | Path,
     folder: str | Path,
     *,
     reading: Mapping[str, Any],
-    options: Options,
+    options: FitOptions,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
-) -> T1Imputer:
-    """Train T1 on the observed cells of a file and save it, for `impute_file(model=folder)`."""
+) -> FittedFill:
+    """Fit to a file and keep the fitted fill in a folder, for `impute_file(model=folder)`."""
     began = clock.perf_counter()
     file = read_file(source, **reading)
-    grid = Grid.of(file.values, Timeline(len(file.values), file.time, file.ids))
-    seconds = options.seconds * SAVING - (clock.perf_counter() - began)
-    imputer = T1Imputer(max_seconds=max(seconds, 1.0), seed=options.seed, progress=False)
-    imputer.fit_series(
-        [grid.values[rows] for rows in grid.series],
-        columns=file.columns,
-        on_progress=on_progress,
-        should_stop=should_stop,
+    placed = Placed.of(file.values, file.columns, Timeline(len(file.values), file.time, file.ids))
+    learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
+    fitted = FittedFill(
+        fit_panel(placed.panel, learning, method=options.method, tune=options.trains, kinds=file.kinds),
+        {"time": file.time_column, "id": file.id_column},
+        file.kinds,
     )
-    imputer.save(folder)
-    return imputer
+    fitted.save(folder)
+    return fitted
 
 
-def fill_values(
-    values: FloatArray,
-    columns: Sequence[str],
-    timeline: Timeline,
-    options: Options,
-    *,
-    began: float,
-    model: T1Imputer | None = None,
-    add_missing_rows: bool = False,
-    on_progress: OnProgress | None = None,
-    should_stop: Callable[[], bool] | None = None,
-) -> tuple[Filled, list[str], Absent | None]:
-    """Fill (rows, vars) in time order, absent time stamps counted as gaps; notes say what was unusual.
-
-    The budget runs from `began` on. To save memory, `values` are used up: they may come back as the fill.
-    """
-    if not (~np.isnan(values)).any():
-        raise InputError(
-            "every value of the table is missing, so nothing can be learned from it.\n"
-            "Check how the file was read: the missing-value code or the decimal sign may be wrong."
-        )
-    plan = Plan.of(options.seconds, began)
-    learned = T1Candidate(
-        seed=options.seed,
-        on_progress=on_progress,
-        should_stop=should_stop,
-        model=model,
-        plan=plan,
-        forced=options.method is not None,
-        name=options.method if options.method is not None and options.method in MODELS else "t1",
-    )
-    candidates: list[Candidate] = [*classic_candidates(plan if options.method is None else None)]
-    if options.method in WHOLE:
-        candidates.append(whole_candidate(options.method, plan, options.seed))
-    elif options.method is None or options.method in MODELS:
-        candidates.append(learned)
-    elif options.method in CLASSIC and options.method not in SIMPLE_FIRST:
-        candidates.append(classic_candidate(options.method))
-    elif options.method not in CLASSIC:
-        known = (*CLASSIC, *WHOLE, *MODELS)
-        hint = did_you_mean(options.method, known)
-        raise InputError(f"unknown method {options.method!r}.\n{hint}")
-    grid = Grid.of(values, timeline)
-    filled = fill_table(
-        grid.values,
-        columns,
-        candidates,
-        level=options.intervals,
-        rules=options.rules(timeline.times),
-        seed=options.seed,
-        forced=options.method,
-        series=grid.series,
-        times=grid.times,
-        in_place=True,
-    )
-    absent = grid.absent(filled) if add_missing_rows else None
-    if add_missing_rows and absent is None and timeline.times is None:
-        raise InputError("--add-missing-rows needs a time column.\nName it with --time COL.")
-    return grid.back(filled), [*filled.notes, *learned.notes], absent
+def _added(placed: Placed, whole: Filled, panel: bool) -> AddedRows | None:
+    """The fill at time stamps that the file lacks; `panel`: it has several series."""
+    absent = placed.absent
+    if not len(absent) or placed.panel.times is None:
+        return None
+    ids = placed.ids_of(absent) if panel else None
+    return AddedRows(filled=whole.rows(absent), times=placed.panel.times[absent], ids=ids)
 
 
-def _write(file: DataFile, target: str | Path, filled: Filled, absent: Absent | None) -> None:
-    extra_new = {}
-    if absent is not None and absent.lo is not None and absent.hi is not None:
-        for j, name in enumerate(file.columns):
-            extra_new[f"{name}_lo"], extra_new[f"{name}_hi"] = absent.lo[:, j], absent.hi[:, j]
-    new_rows = None
-    if absent is not None:
-        new_rows = NewRows(times=absent.times, values=absent.values, ids=absent.ids, extra=extra_new or None)
-    file.write(target, filled.values, observed=filled.observed, extra=_Bands(filled), new_rows=new_rows)
+def _new_rows(added: AddedRows, gappy: BoolArray) -> NewRows:
+    bands = _Bands(added.filled, gappy)
+    extra = {name: bands[name] for name in bands} or None
+    return NewRows(times=added.times, values=added.filled.values, ids=added.ids, extra=extra)
+
+
+def _with_place(origin: pd.DataFrame, times: TimeArray | None, ids: AnyArray | None) -> pd.DataFrame:
+    """The provenance with the time and the id of each cell's row."""
+    row = origin["row"].to_numpy()
+    for name, cells in (("id", ids), ("time", times)):
+        if cells is not None:
+            origin.insert(1, name, cells[row])
+    return origin
 
 
 class _Bands(Mapping[str, FloatArray]):
-    """The columns <name>_lo and <name>_hi of a fill with intervals, each made when it is asked for."""
+    """The columns <name>_lo and <name>_hi of a fill with intervals, each made when it is asked for.
 
-    def __init__(self, filled: Filled) -> None:
+    Only `gappy` columns (vars,) get them.
+    """
+
+    def __init__(self, filled: Filled, gappy: BoolArray) -> None:
         self.filled = filled
         ends = () if filled.missing.lo is None else ("lo", "hi")
-        self.names = {f"{name}_{end}": (end, j) for j, name in enumerate(filled.columns) for end in ends}
+        self.names = {
+            f"{name}_{end}": (end, j) for j, name in enumerate(filled.columns) if gappy[j] for end in ends
+        }
 
     def __getitem__(self, name: str) -> FloatArray:
         return self.filled.band(*self.names[name])
@@ -266,60 +428,3 @@ class _Bands(Mapping[str, FloatArray]):
 
     def __len__(self) -> int:
         return len(self.names)
-
-
-# ---------------------------------------------------------------- options and containers
-
-
-def _columns(
-    data: Any, time: str | None, id: str | None, columns: Sequence[str] | None, exclude: Sequence[str]
-) -> tuple[list[str], npt.NDArray[Any] | None, npt.NDArray[Any] | None]:
-    """Which columns to fill, the times and the ids of the rows."""
-    frame = nw.from_native(data, eager_only=True)
-    for name in (*(columns or ()), *exclude, *(n for n in (time, id) if n is not None)):
-        if name not in frame.columns:
-            raise InputError(
-                f"the table has no column {name!r}.\nIt has: {', '.join(map(str, frame.columns))}."
-            )
-    numeric = [name for name in frame.columns if frame[name].dtype.is_numeric()]
-    wanted = [n for n in (columns or numeric) if n not in (time, id, *exclude)]
-    if not wanted:
-        raise InputError("no column is numeric, so there is nothing to fill.\nTurn the columns into numbers.")
-    times = None
-    if time is not None:
-        times = pd.to_datetime(frame[time].to_numpy()).to_numpy("M8[ns]")
-    elif isinstance(data, pd.DataFrame) and isinstance(data.index, pd.DatetimeIndex):
-        times = data.index.tz_localize(None).to_numpy("M8[ns]")
-    return wanted, times, None if id is None else frame[id].to_numpy().astype(object)
-
-
-def _select(data: Any, names: list[str]) -> Any:
-    if list(getattr(data, "columns", ())) == names:
-        return data
-    return data[names] if isinstance(data, pd.DataFrame) else nw.from_native(data).select(names).to_native()
-
-
-def _to_native(part: Any, columns: tuple[str, ...], filled: Filled) -> Any:
-    """The container `part` with its gaps filled."""
-    if not isinstance(part, pd.DataFrame) or part.shape[1] < 2:
-        values = np.where(filled.observed, filled.values, np.nan)
-        return Table(values, columns, part).to_native(filled.values)
-    pieces = []
-    for block in column_blocks(filled.values.shape):  # a few columns at a time, to save memory
-        values = np.where(filled.observed[:, block], filled.values[:, block], np.nan)
-        piece = Table(values, columns[block], part.iloc[:, block])
-        pieces.append(piece.to_native(filled.values[:, block]))
-    whole = pd.concat(pieces, axis=1)
-    whole.columns = part.columns
-    whole.attrs.update(part.attrs)
-    return whole
-
-
-def _join(data: Any, filled: Any, names: list[str]) -> Any:
-    """The table with its filled columns in their places."""
-    if list(data.columns) == names and isinstance(data, pd.DataFrame):
-        return filled
-    if isinstance(data, pd.DataFrame):
-        return data.assign(**{name: filled[name] for name in names})
-    new = nw.from_native(filled, eager_only=True)
-    return nw.from_native(data, eager_only=True).with_columns(*(new[name] for name in names)).to_native()

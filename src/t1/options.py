@@ -2,84 +2,134 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
-
+from t1.arrays import TimeArray
+from t1.data.dates import parse_span
+from t1.data.kinds import Kind
+from t1.data.time_format import TimeFormat
 from t1.errors import InputError
-from t1.fill import Rules
+from t1.fill.rules import Rules
+from t1.methods.base import Budget, Learning
+from t1.methods.catalog import METHODS
+from t1.progress import OnProgress
 from t1.schedule import seconds_of
 
-QUALITY = 1800.0  # seconds that --budget quality trains at most; it stops when nothing gets better
+QUALITY = 1800.0  # seconds that the budget "quality" trains at most; it stops when nothing gets better
+FAST = "fast"  # nothing is trained
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """How to fill; the same names as on the command line."""
+class FitOptions:
+    """What may learn, and for how long."""
 
-    method: str | None = None  # None: the hold-out chooses per column and gap length
+    method: str | None = None  # None: methods are blended by what the rehearsal shows
+    budget: str | float = "30s"
+    weights: str | Path | None = None  # pretrained weights: None for the shipped ones, a folder, or "none"
+    seed: int = 102
+
+    def __post_init__(self) -> None:
+        seconds_in(self.budget)
+        if self.method is not None:
+            METHODS[self.method]
+        if not isinstance(self.seed, int) or self.seed < 0:
+            raise InputError(f"a seed is a whole number from 0 on, got {self.seed!r}", option="seed")
+
+    @property
+    def trains(self) -> bool:
+        """Whether T1 is tuned on the table."""
+        return self.budget != FAST
+
+    def learning(
+        self,
+        began: float,
+        *,
+        every: bool = False,
+        on_progress: OnProgress | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> Learning:
+        """What methods may use; the budget runs from `began` on, and what was read has to be written."""
+        budget = Budget(seconds_in(self.budget), began)
+        budget.ahead = budget.clock() - began
+        return Learning(
+            seed=self.seed,
+            budget=budget if self.trains else None,
+            every=every,
+            weights=self.weights,
+            on_progress=on_progress,
+            should_stop=should_stop,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FillOptions:
+    """What a fill may never be, and whether it comes with intervals."""
+
     intervals: float | None = None
     max_gap: int | None = None
     minimum: Mapping[str, float] = field(default_factory=dict)
     maximum: Mapping[str, float] = field(default_factory=dict)
     integer: Sequence[str] = ()
     lock: Sequence[str] = ()  # "START..END" in the table's times, or row numbers
-    budget: str | float = "2m"
-    seed: int = 102
 
     def __post_init__(self) -> None:
-        _seconds(self.budget)
         if self.intervals is not None and not 0 < self.intervals < 1:
-            raise InputError(f"intervals must be between 0 and 1, got {self.intervals}.\nGive 0.9 for 90 %.")
+            raise InputError(
+                f"intervals must be between 0 and 1, got {self.intervals}",
+                cure="Give 0.9 for 90 %.",
+                option="intervals",
+            )
 
-    @property
-    def seconds(self) -> float:
-        """How long the whole run may take."""
-        return _seconds(self.budget)
-
-    def rules(self, times: npt.NDArray[Any] | None) -> Rules:
+    def rules(
+        self,
+        times: TimeArray | None,
+        format: TimeFormat | None = None,
+        kinds: Mapping[str, Kind] | None = None,
+    ) -> Rules:
         """The rules about fills, with the locks as pairs of times or row numbers."""
         return Rules(
             max_gap=self.max_gap,
             minimum=self.minimum,
             maximum=self.maximum,
             integer=self.integer,
-            locked=[_lock(text, dated=times is not None) for text in self.lock],
+            locked=[_lock(text, times is not None, format) for text in self.lock],
+            kinds=kinds or {},
         )
 
 
-def options_of(given: dict[str, Any]) -> Options:
-    """Options by name; a wrong name is told."""
-    known = {f.name for f in fields(Options)}
-    for name in given:
-        if name not in known:
-            raise InputError(f"impute has no option {name!r}.\nIt knows: {', '.join(sorted(known))}.")
-    return Options(**given)
-
-
-def _seconds(budget: str | float) -> float:
-    if isinstance(budget, int | float) and budget > 0:
+def seconds_in(budget: Any) -> float:
+    """The seconds of a budget: "fast", "quality", "5m" or a number."""
+    if budget == "quality":
+        return QUALITY
+    if budget == FAST:
+        return QUALITY  # nothing is trained, so nothing has to be cut short
+    if isinstance(budget, int | float) and not isinstance(budget, bool) and budget > 0:
         return float(budget)
-    return QUALITY if budget == "quality" else seconds_of(str(budget))
+    if not isinstance(budget, str):
+        raise InputError(
+            f"{budget!r} is no budget", cure="Give for example fast, 60s, 5m or 1h.", option="budget"
+        )
+    return seconds_of(budget)
 
 
-def _lock(text: str, *, dated: bool) -> tuple[Any, Any]:
+def _lock(text: str, dated: bool, format: TimeFormat | None) -> tuple[Any, Any]:
+    if dated:
+        return parse_span(text, format)
     start, dots, end = text.partition("..")
-    if not dots:
-        raise InputError(f"--lock {text!r} is no range.\nGive START..END; one of them may be left out.")
+    try:
+        return (
+            (int(start) if start.strip() else None, int(end) if end.strip() else None) if dots else _no(text)
+        )
+    except ValueError:
+        return _no(text)
 
-    def bound(part: str) -> Any:
-        part = part.strip()
-        if not part:
-            return None
-        try:
-            return np.datetime64(pd.Timestamp(part)) if dated else int(part)
-        except ValueError:
-            what = "a time" if dated else "a row number (the table has no time column)"
-            raise InputError(f"--lock {text!r}: {part!r} is not {what}.\nGive START..END.") from None
 
-    return bound(start), bound(end)
+def _no(text: str) -> tuple[Any, Any]:
+    raise InputError(
+        f"{text!r} is no lock for a table without times",
+        cure="Give row numbers, as in 100..200; the first row is 0.",
+        option="lock",
+    )

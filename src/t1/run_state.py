@@ -1,18 +1,16 @@
 """Where a training run stands, and how that is saved and taken up again."""
 
+import copy
 import dataclasses
 import json
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from t1 import checkpoint
-from t1.data.window import WindowSet
 from t1.errors import InputError
 from t1.models.base import Model
 from t1.schedule import TrainConfig
@@ -28,6 +26,8 @@ CHANGEABLE = (
     "patience",
     "schedule",
     "warmup",
+    "warmup_steps",
+    "cooldown",
     "checkpoint_seconds",
 )
 
@@ -106,75 +106,119 @@ def weights_of(model: Model) -> dict[str, Tensor]:
     return {name: t.detach().clone() for name, t in model.state_dict().items()}
 
 
-def identity(model: Model, train: WindowSet, valid: WindowSet | None, config: TrainConfig) -> Identity:
-    """What has to be the same for a run to go on: the model, the settings and the data."""
+def identity(model: Model, train: str, valid: str | None, config: TrainConfig) -> Identity:
+    """What has to be the same for a run to go on: the model, the settings, the fingerprints of the data."""
     settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in CHANGEABLE}
     made = {
         "model": {"name": model.name, **dataclasses.asdict(model.config)},
         "training": settings,
-        "data": {"training": _fingerprint(train), "validation": valid and _fingerprint(valid)},
+        "data": {"training": train, "validation": valid},
     }
     # as it will come from the file: tuples become lists, infinity and the like their names
     same: Identity = json.loads(json.dumps(made, default=str), parse_constant=str)
     return same
 
 
-def save_run(
-    folder: Path,
+# ---------------------------------------------------------------- saved and taken up again
+
+
+@dataclass
+class Snapshot:
+    """Everything a run goes on from: its state, and tensors named `group.name`.
+
+    Groups: `model` (the weights in training), `best`, `adam` (the moments, by the parameter's number) and,
+    where weights are averaged, `average`.
+    """
+
+    state: RunState
+    tensors: dict[str, Tensor]
+
+    def group(self, group: str) -> dict[str, Tensor]:
+        """The tensors of one group by their own names."""
+        return {n.removeprefix(f"{group}."): t for n, t in self.tensors.items() if n.startswith(f"{group}.")}
+
+    def copy(self) -> "Snapshot":
+        return Snapshot(
+            copy.deepcopy(self.state), {name: t.detach().clone() for name, t in self.tensors.items()}
+        )
+
+
+def snapshot(
     state: RunState,
     *,
     model: Model,
     best: dict[str, Tensor],
     optimiser: torch.optim.Optimizer,
-    identity: Identity,
-) -> None:
-    """Write the run's checkpoint."""
+    average: dict[str, Tensor],
+) -> Snapshot:
+    """A view of the run as it stands; `copy` it to keep it while the run goes on."""
     tensors = {f"model.{name}": t for name, t in model.state_dict().items()}
     tensors |= {f"best.{name}": t for name, t in best.items()}
+    tensors |= {f"average.{name}": t for name, t in average.items()}
     for i, moments in optimiser.state_dict()["state"].items():
         tensors |= {f"adam.{i}.{name}": t for name, t in moments.items()}
-    checkpoint.save(
-        folder, tensors, {"kind": "training", "run": identity, "state": dataclasses.asdict(state)}
-    )
+    return Snapshot(state, tensors)
 
 
-def load_run(
-    folder: Path, *, model: Model, optimiser: torch.optim.Optimizer, identity: Identity
-) -> tuple[RunState, dict[str, Tensor]]:
-    """Put the saved run's weights and moments in place; give its state and its best weights."""
+def restore(
+    saved: Snapshot, *, model: Model, optimiser: torch.optim.Optimizer
+) -> tuple[RunState, dict[str, Tensor], dict[str, Tensor]]:
+    """Put the weights and moments in place; give the state, the best weights and the average."""
+    model.load_state_dict(saved.group("model"))
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in saved.group("adam").items():
+        i, _, rest = name.partition(".")
+        moments.setdefault(int(i), {})[rest] = tensor
+    optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
+    device = next(iter(model.state_dict().values())).device
+    best, average = ({n: t.to(device) for n, t in saved.group(g).items()} for g in ("best", "average"))
+    return saved.state, best, average
+
+
+def save_run(folder: Path, now: Snapshot, before: Snapshot | None, identity: Identity) -> None:
+    """Write the run's checkpoint, with the state before the learning rate fell if it has fallen."""
+    info = {"kind": "training", "run": identity, "state": dataclasses.asdict(now.state)}
+    tensors = dict(now.tensors)
+    if before is not None:
+        info["before"] = dataclasses.asdict(before.state)
+        tensors |= {f"before.{name}": t for name, t in before.tensors.items()}
+    checkpoint.save(folder, tensors, info)
+
+
+def load_run(folder: Path, *, model: Model, identity: Identity) -> tuple[Snapshot, Snapshot | None]:
+    """The saved run as it stood, and as it stood before the learning rate fell, if it has."""
     tensors, info = checkpoint.load(folder)
     if info.get("kind") != "training":
         raise InputError(
             f"{folder} holds a model, not a training run.\n"
             "Give the training's own folder, or start anew with resume=False."
         )
-    _check_same(folder, info["run"], identity)
-    groups: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "adam": {}}
-    for name, tensor in tensors.items():
-        group, _, rest = name.partition(".")
-        groups[group][rest] = tensor
+    _check_same(folder, info["run"], identity, model)
+    earlier = {n: t for n, t in tensors.items() if n.startswith("before.")}
+    now = Snapshot(_state(info["state"]), {n: t for n, t in tensors.items() if n not in earlier})
     shapes = {name: t.shape for name, t in model.state_dict().items()}
     for group in ("model", "best"):
-        if {name: t.shape for name, t in groups[group].items()} != shapes:
+        if {name: t.shape for name, t in now.group(group).items()} != shapes:
             raise InputError(
                 f"the weights in {folder} have other names or shapes than the model's.\n"
                 "Resume with the model it was started with, or start anew with resume=False."
             )
-    model.load_state_dict(groups["model"])
-    moments: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in groups["adam"].items():
-        i, _, rest = name.partition(".")
-        moments.setdefault(int(i), {})[rest] = tensor
-    optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
-    state = RunState(**info["state"])
-    state.history = [Record(**record) for record in info["state"]["history"]]
-    device = next(iter(model.state_dict().values())).device
-    return state, {name: t.to(device) for name, t in groups["best"].items()}
+    if not earlier:
+        return now, None
+    return now, Snapshot(
+        _state(info["before"]), {name.removeprefix("before."): t for name, t in earlier.items()}
+    )
 
 
-def _check_same(folder: Path, saved: Identity, current: Identity) -> None:
+def _state(saved: dict[str, Any]) -> RunState:
+    return RunState(**{**saved, "history": [Record(**record) for record in saved["history"]]})
+
+
+def _check_same(folder: Path, saved: Identity, current: Identity, model: Model) -> None:
+    # a setting that did not exist when the run was saved had the effect of its default
+    defaults = {"training": _defaults(TrainConfig), "model": _defaults(type(model.config))}
     for part, settings in current.items():
-        before = saved[part]
+        before = {**{k: v for k, v in defaults.get(part, {}).items() if k in settings}, **saved[part]}
         differing = [
             f"{name} is {settings.get(name)!r}, was {before.get(name)!r}"
             for name in sorted(settings.keys() | before.keys())
@@ -187,9 +231,8 @@ def _check_same(folder: Path, saved: Identity, current: Identity) -> None:
             )
 
 
-def _fingerprint(windows: WindowSet) -> str:
-    """A few letters that differ for different windows."""
-    n = 0
-    for array in (windows.rows, windows.seen, windows.starts):
-        n = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, n)
-    return f"{len(windows)} windows of {windows.window} x {windows.n_vars}, crc {n:08x}"
+def _defaults(config: Any) -> dict[str, Any]:
+    """The default settings of a dataclass, as they would come from a file."""
+    given = {f.name: f.default for f in dataclasses.fields(config) if f.default is not dataclasses.MISSING}
+    defaults: dict[str, Any] = json.loads(json.dumps(given, default=str), parse_constant=str)
+    return defaults

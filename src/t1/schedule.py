@@ -3,9 +3,11 @@
 import math
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from t1.errors import InputError
+
+Schedule = Literal["constant", "cosine", "trapezoid"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,8 +17,14 @@ class TrainConfig:
     seed: int = 102
     batch_size: int = 16
     learning_rate: float = 1e-3
-    schedule: Literal["constant", "cosine"] = "constant"  # cosine: decay to 0 where the budget ends
+    schedule: Schedule = "constant"  # cosine and trapezoid decay to 0 where the budget ends
     warmup: float = 0.02  # the share of the budget in which the rate rises; cosine only
+    warmup_steps: int = 300  # the steps in which it rises; trapezoid only
+    cooldown: float = 0.2  # the last share of the budget, in which the rate falls to 0; trapezoid only
+    optimiser: Literal["adam", "adamw"] = "adam"
+    weight_decay: float = 0.0  # adamw only
+    clip: float | None = None  # the norm that gradients are cut to
+    average: float | None = None  # validate and keep a running average of the weights, with this decay
     max_epochs: int | None = 300
     max_steps: int | None = None
     max_seconds: float | None = None  # wall clock, all sessions of a resumed run together
@@ -35,10 +43,21 @@ class TrainConfig:
         self._number("learning_rate", above=0)
         self._number("checkpoint_seconds", least=0)
         self._number("warmup", least=0, below=1)
+        self._whole("warmup_steps", 0)
+        self._number("cooldown", least=0, below=1)
+        self._number("weight_decay", least=0)
+        if self.clip is not None:
+            self._number("clip", above=0)
+        if self.average is not None:
+            self._number("average", above=0, below=1)
+        if self.optimiser not in ("adam", "adamw"):
+            raise InputError(f"unknown optimiser {self.optimiser!r}.\nUse adam or adamw.")
+        if self.weight_decay and self.optimiser == "adam":
+            raise InputError("adam has no weight decay.\nUse optimiser='adamw', or weight_decay=0.")
         if self.max_seconds is not None:
             self._number("max_seconds", above=0)
-        if self.schedule not in ("constant", "cosine"):
-            raise InputError(f"unknown schedule {self.schedule!r}.\nUse constant or cosine.")
+        if self.schedule not in get_args(Schedule):
+            raise InputError(f"unknown schedule {self.schedule!r}.\nUse {', '.join(get_args(Schedule))}.")
         if self.max_epochs is None and self.max_steps is None and self.max_seconds is None:
             raise InputError("training would never end.\nSet max_epochs, max_steps or max_seconds.")
 
@@ -75,14 +94,22 @@ class TrainConfig:
             shares.append(seconds / usable if usable > seconds else 1.0)
         return min(1.0, max(shares))
 
-    def rate(self, spent: float) -> float:
-        """The learning rate when the share `spent` of the budget is used up."""
+    def rate(self, spent: float, step: int = 0) -> float:
+        """The learning rate of step number `step` (from 0), the share `spent` of the budget used up."""
         if self.schedule == "constant":
             return self.learning_rate
+        if self.schedule == "trapezoid":
+            rise = min(1.0, (step + 1) / self.warmup_steps) if self.warmup_steps else 1.0
+            fall = (spent - (1 - self.cooldown)) / self.cooldown if self.cools_down(spent) else 0.0
+            return self.learning_rate * rise * max(1 - math.sqrt(fall), 1e-3)
         if spent < self.warmup:
             return self.learning_rate * max(spent / self.warmup, 0.01)  # a rate of 0 would waste a step
         decay = (spent - self.warmup) / (1 - self.warmup)
         return self.learning_rate * (1 + math.cos(math.pi * decay)) / 2
+
+    def cools_down(self, spent: float) -> bool:
+        """Whether the trapezoid's rate falls: a larger budget has to go on from before that."""
+        return self.schedule == "trapezoid" and self.cooldown > 0 and spent >= 1 - self.cooldown
 
 
 def seconds_of(text: str) -> float:

@@ -11,37 +11,39 @@ from time import perf_counter
 from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
 import torch
-from numpy.random import Generator, default_rng
 from torch import Tensor
 
 from t1 import checkpoint
-from t1.arrays import BoolArray
+from t1.average import Average
 from t1.data.window import WindowSet
-from t1.device import own_randomness, resolve_device, to_device
+from t1.device import own_randomness, resolve_device
 from t1.errors import InputError, TrainingDiverged
 from t1.memory import keep_freed_memory
-from t1.models.base import Batch, Model
+from t1.models.base import Model
 from t1.progress import OnProgress, Progress
 from t1.run_state import (
     FitResult,
     Reason,
     Record,
     RunState,
+    Snapshot,
     epoch_of,
     identity,
     load_run,
+    restore,
     save_run,
+    snapshot,
     weights_of,
 )
 from t1.schedule import TrainConfig
+from t1.source import HiddenWindows, Hide, Source
+from t1.validation import VALIDATION, Validation, Validator
+from t1.workers import Workers
 
-__all__ = ["FitResult", "Hide", "Record", "TrainConfig", "fit", "resolve_device"]
+__all__ = ["FitResult", "Hide", "Record", "Source", "TrainConfig", "fit", "fit_source", "resolve_device"]
 
-Hide = Callable[[npt.NDArray[np.float32], BoolArray, Generator], BoolArray]  # values, observed, rng -> hidden
-
-ORDER, MASKS, VALIDATION, DROPOUT = 1, 2, 3, 4  # streams of random numbers
+DROPOUT = 4  # a stream of random numbers
 LOSSES_AT_ONCE = 16  # a GPU is asked for its losses that seldom, each time it has to be waited for
 
 
@@ -70,14 +72,47 @@ def fit(
                 f"the {part} part has {len(windows)} windows with {windows.seen.sum()} observed values.\n"
                 "Use a longer series, a shorter window or another split."
             )
+    place = resolve_device(device)
+    validation = None
+    if valid is not None:
+        validation = Validation(
+            valid, valid_hide or hide, seed=config.seed, batch_size=config.eval_batch_size
+        )
+    return fit_source(
+        model,
+        HiddenWindows(train, hide, seed=config.seed, batch_size=config.batch_size, device=place),
+        config,
+        validation=validation,
+        device=place,
+        folder=folder,
+        resume=resume,
+        on_progress=on_progress,
+        should_stop=should_stop,
+    )
+
+
+def fit_source(
+    model: Model,
+    source: Source,
+    config: TrainConfig,
+    *,
+    validation: Validator | None = None,
+    device: str | torch.device = "cpu",
+    folder: str | Path | None = None,
+    resume: bool = False,
+    on_progress: OnProgress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    workers: Workers | None = None,
+) -> FitResult:
+    """`fit` for batches from anywhere. `workers`: other processes train the same model on their shares."""
     keep_freed_memory()
     place = resolve_device(device)
     model.to(place)
     with own_randomness(place) as seed_torch:
-        run = _Run(model, train, valid, config, hide, valid_hide or hide, place, seed_torch)
+        run = _Run(model, source, validation, config, place, seed_torch, workers or Workers())
         run.folder = Path(folder) if folder is not None else None
         run.on_progress = on_progress or run.on_progress
-        run.should_stop = should_stop or run.should_stop
+        run.asked_to_stop = should_stop or run.asked_to_stop
         if resume and run.folder and checkpoint.exists(run.folder):
             run.take_up(run.folder)
         else:
@@ -89,7 +124,7 @@ def fit(
             model.load_state_dict(run.best)
             model.train()  # drops what a model may have derived from other weights
             model.eval()
-        return run.state.result(reason, run.per_epoch)
+        return run.state.result(reason, source.per_epoch)
 
 
 class _Run:
@@ -98,32 +133,31 @@ class _Run:
     def __init__(
         self,
         model: Model,
-        train: WindowSet,
-        valid: WindowSet | None,
+        source: Source,
+        validation: Validator | None,
         config: TrainConfig,
-        hide: Hide,
-        valid_hide: Hide,
         device: torch.device,
         seed_torch: Callable[[int], None],
+        workers: Workers,
     ) -> None:
-        self.model, self.train, self.valid, self.config = model, train, valid, config
-        self.hide, self.valid_hide, self.device, self.seed_torch = hide, valid_hide, device, seed_torch
+        self.model, self.source, self.validation, self.config = model, source, validation, config
+        self.device, self.seed_torch, self.workers = device, seed_torch, workers
         self.folder: Path | None = None
         self.on_progress: OnProgress = lambda progress: None
-        self.should_stop: Callable[[], bool] = lambda: False
-        self.per_epoch = -(-len(train) // config.batch_size)
-        self.order: tuple[int, npt.NDArray[np.int64]] = (-1, np.empty(0, np.int64))  # of which epoch
-        self.valid_hidden: list[npt.NDArray[np.uint8]] = []  # drawn once, eight cells to a byte
+        self.asked_to_stop: Callable[[], bool] = lambda: False
+        self.per_epoch = source.per_epoch
         self.pending: list[tuple[int, Tensor]] = []  # losses that were not looked at yet, with their steps
         self.stepping = (0, 0.0)  # steps of this session, and the seconds they took
         self.started = self.kept_at = perf_counter()
         self.kept_step = -1
-        parameters = [p for p in model.parameters() if p.requires_grad]
-        fused = device.type in ("cpu", "cuda") and all(p.is_floating_point() for p in parameters)
-        self.optimiser = torch.optim.Adam(parameters, lr=config.learning_rate, fused=fused)
-        self.identity = identity(model, train, valid, config)
+        self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
+        self.optimiser = _optimiser(list(self.parameters.values()), config, device)
+        self.average = Average(self.parameters, config.average)
+        valid = None if validation is None else validation.fingerprint
+        self.identity = identity(model, source.fingerprint, valid, config)
         self.state = RunState()
         self.best = weights_of(model)
+        self.before: Snapshot | None = None  # the run before its learning rate fell
 
     # ------------------------------------------------------------ the loop
 
@@ -139,6 +173,8 @@ class _Run:
             if reason is None:
                 if self.should_stop():
                     return self.stop()
+                if self.before is None and self.config.cools_down(self.spent()):
+                    self.before = self.snapshot().copy()
                 self.learn()
                 if perf_counter() - self.kept_at >= self.config.checkpoint_seconds:
                     self.keep()
@@ -160,7 +196,7 @@ class _Run:
         return "seconds"
 
     def stop(self) -> Reason:
-        """Keep what there is without another validation, for somebody waits."""
+        """Keep what there is, without another validation: whoever asked is waiting."""
         if self.state.step != self.kept_step:
             self.keep()
         return "stopped"
@@ -168,20 +204,29 @@ class _Run:
     def learn(self) -> None:
         """One step of the optimiser."""
         state, began = self.state, perf_counter()
-        values, observed = self.train.batch(self.chosen())
-        rng = default_rng([self.config.seed, MASKS, state.step])
-        hidden = self.hide(values, observed, rng) & observed
-        if hidden.any():  # else there is nothing to learn from
-            self.seed_torch(self.torch_seed(DROPOUT, state.step))
-            state.learning_rate = self.optimiser.param_groups[0]["lr"] = self.config.rate(self.spent())
+        batch = self.source.batch(state.step)
+        count = 0 if batch is None else int(batch.target.sum()) if self.workers.n > 1 else 1
+        total = self.workers.total(count)
+        if total:  # else there is nothing to learn from
+            self.seed_torch(self.torch_seed(DROPOUT, state.step, self.workers.rank))
+            state.learning_rate = self.config.rate(self.spent(), state.step)
+            self.optimiser.param_groups[0]["lr"] = state.learning_rate
             if state.schedules[-1:] != [self.config.schedule]:
                 state.schedules.append(self.config.schedule)
-            loss = self.model.loss(
-                Batch(*(to_device(x, self.device) for x in (values, observed & ~hidden, hidden)))
-            )
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss = torch.zeros(())
+            if batch is not None:
+                loss = self.model.loss(batch.to(self.device))
+                if self.workers.n > 1:  # a mean over all cells of the step, wherever they are
+                    loss = loss * (count / total)
+                loss.backward()  # type: ignore[no-untyped-call]
+            self.workers.add_gradients(self.parameters.values())
+            if self.config.clip is not None:
+                torch.nn.utils.clip_grad_norm_(self.parameters.values(), self.config.clip)
             self.optimiser.step()
             self.optimiser.zero_grad(set_to_none=True)
+            self.average.follow(state.step)
+            if self.workers.n > 1:
+                loss = torch.tensor(self.workers.total(float(loss.detach())))
             self.pending.append((state.step + 1, loss.detach()))
         state.step += 1
         if self.device.type == "cpu" or len(self.pending) >= LOSSES_AT_ONCE:
@@ -191,22 +236,15 @@ class _Run:
         self.stepping = (steps + 1, seconds + perf_counter() - began)
         self.report()
 
-    def chosen(self) -> npt.NDArray[np.int64]:
-        """The windows of this step: the next ones in the epoch's own random order."""
-        epoch, position = divmod(self.state.step, self.per_epoch)
-        if self.order[0] != epoch:
-            rng = default_rng([self.config.seed, ORDER, epoch])
-            self.order = (epoch, rng.permutation(len(self.train)))
-        size = self.config.batch_size
-        return self.order[1][position * size : (position + 1) * size]
-
     def validate(self) -> bool:
         """Score the validation part and keep the weights if they are the best; False if told to stop."""
         state, began = self.state, perf_counter()
         self.check()
         loss = None
-        if self.valid is not None:
-            loss = self.valid_loss(self.valid)
+        if self.validation is not None:
+            self.seed_torch(self.torch_seed(VALIDATION, 0))  # some models draw samples
+            with self.average.in_place():
+                loss = self.validation.loss(self.model, self.device, self.should_stop)
             if loss is None:
                 return False
             if not math.isfinite(loss):
@@ -234,53 +272,26 @@ class _Run:
         self.report()
         return True
 
-    @torch.no_grad()
-    def valid_loss(self, valid: WindowSet) -> float | None:
-        """Mean squared error over the hidden cells of all windows; the same cells at every validation."""
-        self.model.eval()
-        self.seed_torch(self.torch_seed(VALIDATION, 0))  # some models draw samples
-        squares, count = 0.0, 0
-        size = self.config.eval_batch_size
-        for i in range(-(-len(valid) // size)):
-            if self.should_stop():
-                return None
-            values, observed = valid.batch(slice(i * size, (i + 1) * size))
-            hidden = self.hidden_in_validation(i, values, observed)
-            batch = Batch(*(to_device(x, self.device) for x in (values, observed & ~hidden, hidden)))
-            errors = self.model.validation_errors(batch).cpu().double()
-            squares += float(errors.square().sum())
-            count += errors.numel()
-        self.model.train()
-        if not count:
-            raise InputError(
-                "no cell of the validation part was hidden, so nothing can be scored.\n"
-                "Hide a larger share, or train without a validation part."
-            )
-        return squares / count
-
-    def hidden_in_validation(self, i: int, values: npt.NDArray[np.float32], observed: BoolArray) -> BoolArray:
-        """What is hidden in batch `i` of every validation."""
-        if i == len(self.valid_hidden):
-            rng = default_rng([self.config.seed, VALIDATION, i])
-            self.valid_hidden.append(np.packbits(self.valid_hide(values, observed, rng) & observed))
-        bits = np.unpackbits(self.valid_hidden[i], count=observed.size)
-        return bits.view(np.bool_).reshape(observed.shape)
-
     # ------------------------------------------------------------ bookkeeping
 
     def tick(self) -> None:
-        self.state.seconds = perf_counter() - self.started
+        self.state.seconds = self.workers.agree(perf_counter() - self.started)
 
-    def spent(self) -> float:
-        state = self.state
+    def should_stop(self) -> bool:
+        return bool(self.workers.agree(float(self.asked_to_stop())))
+
+    def spent(self, state: RunState | None = None) -> float:
+        """The share of the budget that was used up in this state, the present one if none is given."""
+        state = state or self.state
         return self.config.spent(state.step, self.per_epoch, state.seconds, state.slowest_validation)
 
-    def torch_seed(self, stream: int, number: int) -> int:
-        sequence = np.random.SeedSequence([self.config.seed, stream, number])
+    def torch_seed(self, stream: int, number: int, rank: int = 0) -> int:
+        sequence = np.random.SeedSequence([self.config.seed, stream, number, *([rank] if rank else [])])
         return int(sequence.generate_state(1, np.uint64)[0] >> 1)
 
     def take_as_best(self) -> None:
-        self.best, self.state.best_step = weights_of(self.model), self.state.step
+        with self.average.in_place():
+            self.best, self.state.best_step = weights_of(self.model), self.state.step
 
     def keep(self) -> None:
         """Save the run; until a validation has named the best weights, they are the last."""
@@ -288,22 +299,26 @@ class _Run:
         self.check()
         if state.best_loss is None:
             self.take_as_best()
-        if self.folder is not None:
-            save_run(
-                self.folder,
-                state,
-                model=self.model,
-                best=self.best,
-                optimiser=self.optimiser,
-                identity=self.identity,
-            )
+        if self.folder is not None and self.workers.first:
+            save_run(self.folder, self.snapshot(), self.before, self.identity)
         self.kept_at, self.kept_step = perf_counter(), state.step
 
-    def take_up(self, folder: Path) -> None:
-        """Go on where the run in this folder stood."""
-        self.state, self.best = load_run(
-            folder, model=self.model, optimiser=self.optimiser, identity=self.identity
+    def snapshot(self) -> Snapshot:
+        return snapshot(
+            self.state,
+            model=self.model,
+            best=self.best,
+            optimiser=self.optimiser,
+            average=self.average.weights,
         )
+
+    def take_up(self, folder: Path) -> None:
+        """Go on where the run in this folder stood; with a larger budget, before its learning rate fell."""
+        now, before = load_run(folder, model=self.model, identity=self.identity)
+        if before is not None and not self.config.cools_down(self.spent(before.state)):
+            now, before = before, None
+        self.state, self.best, self.average.weights = restore(now, model=self.model, optimiser=self.optimiser)
+        self.before = before
         self.started -= self.state.seconds
         self.kept_step = self.state.step
         if self.state.schedules and self.state.schedules[-1] != self.config.schedule:
@@ -337,6 +352,8 @@ class _Run:
         )
 
     def report(self) -> None:
+        if not self.workers.first:
+            return
         state = self.state
         spent = self.spent()
         steps, seconds = self.stepping
@@ -355,3 +372,13 @@ class _Run:
                 seconds_left=state.seconds * (1 - spent) / spent if spent else None,
             )
         )
+
+
+def _optimiser(
+    parameters: list[torch.nn.Parameter], config: TrainConfig, device: torch.device
+) -> torch.optim.Optimizer:
+    fused = device.type in ("cpu", "cuda") and all(p.is_floating_point() for p in parameters)
+    if config.optimiser == "adamw":
+        decay = config.weight_decay
+        return torch.optim.AdamW(parameters, lr=config.learning_rate, weight_decay=decay, fused=fused)
+    return torch.optim.Adam(parameters, lr=config.learning_rate, fused=fused)

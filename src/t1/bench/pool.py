@@ -4,8 +4,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 
 from t1.bench.run import Limits, Outcome, execute
 from t1.bench.store import Store
@@ -13,6 +14,7 @@ from t1.bench.study import Run
 from t1.errors import T1Error
 from t1.progress import progress_line
 
+SPAWN = get_context("spawn")
 Tell = Callable[[Run, Outcome | T1Error], None]  # how a run ended, or why it could not
 
 
@@ -42,28 +44,42 @@ def run_all(
                 tell(run, outcome)
         return
     threads = max(1, (os.cpu_count() or 1) // jobs)
-    with ProcessPoolExecutor(
-        jobs, mp_context=get_context("spawn"), initializer=_start, initargs=(threads,), max_tasks_per_child=1
-    ) as pool:
-        waiting = list(runs)
-        running: dict[Future[Outcome | T1Error], Run] = {}
-        while True:
-            while waiting and len(running) < jobs and not should_stop():
-                run = waiting.pop(0)
-                running[pool.submit(_execute, run, str(store.folder), limits, device)] = run
-            if not running:
-                break
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                tell(running.pop(future), future.result())
-    for run in waiting:
-        tell(run, "stopped")
+
+    def in_a_process(run: Run) -> Outcome | T1Error:
+        if should_stop():
+            return "stopped"
+        ours, theirs = SPAWN.Pipe(duplex=False)
+        process = SPAWN.Process(target=_work, args=(theirs, run, str(store.folder), limits, device, threads))
+        process.start()
+        theirs.close()
+        try:
+            answer: Outcome | T1Error = ours.recv()
+        except EOFError:  # it ended without a word
+            process.join()
+            return _lost(process.exitcode)
+        process.join()
+        return answer
+
+    with ThreadPoolExecutor(jobs) as pool:  # a thread waits for each process
+        futures = {pool.submit(in_a_process, run): run for run in runs}
+        for future in as_completed(futures):
+            tell(futures[future], future.result())
+
+
+def _lost(code: int | None) -> T1Error:
+    """Why a worker ended without an answer; the others go on."""
+    how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+    return T1Error(
+        f"its process was killed ({how}).\n"
+        "The system may have run out of memory: use fewer --jobs. The same command goes on where it was."
+    )
 
 
 _asked = False
 
 
-def _start(threads: int) -> None:
-    """In a worker: its share of the threads, and Ctrl-C as a wish to stop."""
+def _work(answer: Connection, run: Run, folder: str, limits: Limits, device: str, threads: int) -> None:
+    """In a process of its own, with its share of the threads; Ctrl-C asks it to stop, twice ends it."""
     import torch
 
     torch.set_num_threads(threads)
@@ -75,12 +91,7 @@ def _start(threads: int) -> None:
         _asked = True
 
     signal.signal(signal.SIGINT, on_interrupt)
-
-
-def _execute(run: Run, folder: str, limits: Limits, device: str) -> Outcome | T1Error:
-    if _asked:
-        return "stopped"
     try:
-        return execute(run, Store(folder), limits, device=device, should_stop=lambda: _asked)
+        answer.send(execute(run, Store(folder), limits, device=device, should_stop=lambda: _asked))
     except T1Error as error:
-        return error
+        answer.send(error)

@@ -12,6 +12,7 @@ from t1.errors import InputError
 
 if TYPE_CHECKING:
     from t1.api import FilledTable
+    from t1.options import FitOptions
 
 
 def add_impute(p: argparse.ArgumentParser) -> None:
@@ -23,8 +24,8 @@ def add_impute(p: argparse.ArgumentParser) -> None:
     _add_reading(p)
     fill = p.add_argument_group("filling")
     fill.add_argument("--method", help="one for all: linear, seasonal, regression, t1, ... (t1 models)")
-    fill.add_argument("--model", metavar="FOLDER", help="a folder that t1 train wrote: nothing is trained")
-    fill.add_argument("--budget", default="2m", help="60s, 5m, 1h or quality (default: 2m)")
+    fill.add_argument("--model", metavar="FOLDER", help="a folder that t1 train wrote: nothing is learned")
+    _add_learning(fill)
     fill.add_argument("--add-missing-rows", action="store_true", help="insert rows for absent time stamps")
     fill.add_argument(
         "--intervals", type=float, metavar="LEVEL", help="add <col>_lo and <col>_hi: 0.9 for 90 %%"
@@ -34,7 +35,6 @@ def add_impute(p: argparse.ArgumentParser) -> None:
     fill.add_argument("--max", action="append", default=[], metavar="COL=X", help="no fill above")
     fill.add_argument("--integer", nargs="+", default=[], metavar="COL", help="whole numbers only")
     fill.add_argument("--lock", action="append", default=[], metavar="START..END", help="never fill there")
-    fill.add_argument("--seed", type=int, default=102)
     tell = p.add_argument_group("telling")
     tell.add_argument("--scorecard", metavar="FILE", help="write the scorecard as JSON")
     tell.add_argument("--provenance", metavar="FILE", help="where each fill came from: .csv or .parquet")
@@ -76,13 +76,32 @@ def _add_reading(p: argparse.ArgumentParser) -> None:
 
 
 def add_train(p: argparse.ArgumentParser) -> None:
-    p.description = "Train T1 on the observed cells of a file and keep it in a folder."
+    p.description = "Fit to a file, judge the fit, and keep it in a folder."
     p.set_defaults(run=_train)
     p.add_argument("input", help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe")
     p.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where to keep the model")
     _add_reading(p)
-    p.add_argument("--budget", default="2m", help="60s, 5m, 1h or quality (default: 2m)")
+    p.add_argument("--method", help="one for all: linear, seasonal, regression, t1, ... (t1 models)")
+    _add_learning(p)
+
+
+def _add_learning(p: argparse._ActionsContainer) -> None:
+    p.add_argument(
+        "--budget",
+        default="30s",
+        help="fast (nothing is trained), 30s, 5m, 1h or quality (default: 30s); what filling and judging leave "
+        "of it goes into tuning T1 on the table",
+    )
+    p.add_argument(
+        "--weights", metavar="PATH", help="pretrained weights: a folder, or none to train T1 from scratch"
+    )
     p.add_argument("--seed", type=int, default=102)
+
+
+def _fit_options(a: argparse.Namespace) -> "FitOptions":
+    from t1.options import FitOptions
+
+    return FitOptions(method=a.method, budget=a.budget, weights=a.weights, seed=a.seed)
 
 
 def _reading(a: argparse.Namespace) -> dict[str, Any]:
@@ -113,22 +132,22 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _train(a: argparse.Namespace) -> int:
     with interruptible("keeping the best so far") as should_stop:
-        from t1.api import train_file
-        from t1.options import Options
+        from t1.api import fit_file
         from t1.progress import progress_line
 
-        options = Options(budget=a.budget, seed=a.seed)
         with progress_line("T1 learns") as on_progress:
-            imputer = train_file(
+            fitted = fit_file(
                 a.input,
                 a.output,
                 reading=_reading(a),
-                options=options,
+                options=_fit_options(a),
                 on_progress=on_progress,
                 should_stop=should_stop,
             )
-    result = imputer.result_
-    print(f"trained {result.steps:,} steps in {result.seconds:.0f} s (ended by: {result.reason}): {a.output}")
+    for note in fitted.judged.notes:
+        print(f"note: {note}")
+    print(fitted.scorecard.to_text())
+    print(f"\nfitted in {fitted.judged.seconds:.0f} s: {a.output}")
     return 0
 
 
@@ -137,39 +156,59 @@ def _impute(a: argparse.Namespace) -> int:
         raise InputError(
             "the output is the input, whose gaps would be lost.\nAdd --in-place if you want that."
         )
+    _check_extras(a)
     with interruptible("filling with the best so far") as should_stop:  # imports take seconds: from now on
         from t1.api import impute_file
-        from t1.options import Options
+        from t1.options import FillOptions
         from t1.progress import progress_line
 
-        options = Options(
-            method=a.method,
-            budget=a.budget,
+        options = FillOptions(
             intervals=a.intervals,
             max_gap=a.max_gap,
             minimum=_bounds("--min", a.min),
             maximum=_bounds("--max", a.max),
             integer=a.integer,
             lock=a.lock,
-            seed=a.seed,
         )
         with progress_line("T1 learns") as on_progress:
             result = impute_file(
                 a.input,
                 a.output,
                 reading=_reading(a),
-                options=options,
+                fit_options=_fit_options(a),
+                fill_options=options,
                 model=a.model,
                 add_missing_rows=a.add_missing_rows,
                 on_progress=on_progress,
                 should_stop=should_stop,
             )
-    _tell(a, result)
+    try:
+        _write_extras(a, result)
+    except (InputError, OSError) as error:
+        where = "" if a.output == "-" else f" to {a.output}"
+        raise InputError(f"the fill was written{where}, but not all that was asked for: {error}") from None
+    if not a.quiet:
+        _tell(a, result)
     return 0
 
 
-def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
-    """The scorecard and what else was asked for; on stderr when the table itself goes to stdout."""
+def _check_extras(a: argparse.Namespace) -> None:
+    """What is written beside the fill must be possible: told before time is spent."""
+    from t1.data.atomic import check_target
+
+    for option in ("scorecard", "provenance", "report"):
+        if (target := getattr(a, option)) is not None:
+            try:
+                check_target(target)
+            except InputError as error:
+                raise InputError(error.message, cure=error.cure, option=option) from None
+    if a.report is not None:
+        from t1.report.library import check_report
+
+        check_report(a.report)
+
+
+def _write_extras(a: argparse.Namespace, result: "FilledTable") -> None:
     from t1.data.atomic import open_target
 
     if a.scorecard:
@@ -183,14 +222,17 @@ def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
                 result.provenance.to_csv(stream, index=False)
     if a.report:
         result.report(a.report)
-    if a.quiet:
-        return
+
+
+def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
+    """The scorecard in words; on stderr when the table itself goes to stdout."""
     out = sys.stderr if a.output == "-" else sys.stdout
+    for line in result.understood:
+        print(line, file=out)
     for problem in result.problems:
         print(f"note: {problem}", file=out)
     print(result.scorecard.to_text(), file=out)
-    n_filled = int((result.method >= 0).sum())
-    print(f"\nfilled {n_filled:,} cells in {result.seconds:.0f} s: {a.output}", file=out)
+    print(f"\nfilled {result.n_filled:,} cells in {result.seconds:.0f} s: {a.output}", file=out)
     if a.report:
         print(f"report: {Path(a.report).resolve()}", file=out)
 

@@ -1,61 +1,126 @@
-"""Dataframes: which column says when, found as in a file."""
+"""Dataframes and arrays: which columns are numbers to fill, which say when and what a row is, and the way back."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from t1.arrays import TimeArray
-from t1.data.dates import is_time_name, looks_like_dates, times_of
+from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
+from t1.data.blocks import column_blocks
+from t1.data.table import Table
+from t1.data.time_column import find_times
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
 
-def find_times(data: Any, time: str | None = None) -> tuple[str | None, TimeArray | None]:
-    """The time column of a dataframe and its times (rows,) in UTC; the name is None for a pandas index.
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A table that was read from a container: its numbers, times and ids."""
 
-    Without `time` it is the index if that holds dates, else a column of dates, by its type or as text.
-    """
-    frame = nw.from_native(data, eager_only=True)
-    if time is not None:
-        if time not in frame.columns:
-            raise InputError(
-                f"the table has no column {time!r}.", cure=did_you_mean(time, frame.columns), option="time"
-            )
-        return time, _checked(time, times_of(_cells(frame[time])))
-    if isinstance(data, pd.DataFrame) and isinstance(data.index, pd.DatetimeIndex):
-        return None, times_of(data.index)
-    dated = [name for name in frame.columns if isinstance(frame[name].dtype, nw.Datetime | nw.Date)]
-    for name in sorted(dated, key=lambda name: not is_time_name(str(name))):
-        times = times_of(_cells(frame[name]))
-        if not np.isnat(times).any():
-            return name, times
-    for name in frame.columns:
-        if frame[name].dtype == nw.String or (frame[name].dtype == nw.Object and is_time_name(str(name))):
-            texts = [cell for cell in frame[name].head(50).to_list() if isinstance(cell, str)]
-            if texts and looks_like_dates(texts):
-                return name, times_of(_cells(frame[name]))
-    return None, None
+    native: Any
+    values: FloatArray  # (rows, vars)
+    columns: tuple[str, ...]
+    positions: tuple[int, ...] | None  # of the columns in the container; None: all of an array's
+    time: TimeArray | None
+    ids: AnyArray | None
 
+    @classmethod
+    def read(
+        cls,
+        data: Any,
+        *,
+        time: str | None = None,
+        id: str | None = None,
+        columns: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+    ) -> Frame:
+        """Read a pandas, polars or pyarrow table, an array (rows, columns) or a list of rows.
 
-def _cells(series: nw.Series[Any]) -> Any:
-    native = series.to_native()
-    if isinstance(native, pd.Series):
-        return native
-    if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None:
-        series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    return series.to_numpy()
-
-
-def _checked(name: str, times: TimeArray) -> TimeArray:
-    if np.isnat(times).any():
-        row = int(np.isnat(times).argmax())
-        raise InputError(
-            f"the time column {name!r} has no date in row {row} (the first is 0).",
-            cure="Give every row a time, or leave the time out.",
-            option="time",
+        Columns that are not numbers pass through. Without `time`, a pandas index of dates or a column of dates
+        says when the rows are, as in a file.
+        """
+        if isinstance(data, np.ndarray | list | tuple):
+            table = Table.from_any(data)
+            return cls(data, table.values, table.columns, None, None, None)
+        frame = _by_position(data)
+        names = [str(name) for name in (data.columns if isinstance(data, pd.DataFrame) else frame.columns)]
+        found, times = find_times(
+            frame.to_native(), None if time is None else frame.columns[_find(time, names, "time")]
         )
-    return times
+        time_at = None if found is None else frame.columns.index(found)
+        id_at = None if id is None else _find(id, names, "id")
+        chosen = None if columns is None else [_find(str(name), names, "columns") for name in columns]
+        without = {_find(str(name), names, "exclude") for name in exclude}
+        dtypes = [frame[name].dtype for name in frame.columns]
+        numeric = [j for j, dtype in enumerate(dtypes) if dtype.is_numeric()]
+        wanted = [j for j in (chosen or numeric) if j not in (time_at, id_at) and j not in without]
+        if not wanted:
+            raise InputError(
+                "no column is numeric, so there is nothing to fill", cure="Turn the columns into numbers."
+            )
+        table = Table.from_any(_select(data, wanted))
+        ids = None if id_at is None else frame[frame.columns[id_at]].to_numpy().astype(object)
+        return cls(data, table.values, table.columns, tuple(wanted), times, ids)
+
+    def restore(self, values: FloatArray, observed: BoolArray) -> Any:
+        """The container with `values` (rows, vars) in its missing cells."""
+        part = self.native if self.positions is None else _select(self.native, self.positions)
+        new = _write(part, self.columns, values, observed)
+        if self.positions is None:
+            return new
+        if isinstance(self.native, pd.DataFrame):
+            if len(self.positions) == self.native.shape[1]:
+                return new
+            out = self.native.copy()
+            for k, j in enumerate(self.positions):
+                out.isetitem(j, new.iloc[:, k])
+            out.attrs.update(self.native.attrs)
+            return out
+        filled = nw.from_native(new, eager_only=True)
+        frame = nw.from_native(self.native, eager_only=True)
+        return frame.with_columns(*(filled[name] for name in filled.columns)).to_native()
+
+
+def _by_position(data: Any) -> nw.DataFrame[Any]:
+    """pandas names may be numbers or repeat themselves: columns go by their position."""
+    if isinstance(data, pd.DataFrame):
+        data = data.set_axis([str(j) for j in range(data.shape[1])], axis=1)
+    try:
+        return nw.from_native(data, eager_only=True)
+    except TypeError:
+        Table.from_any(data)  # says what is expected
+        raise
+
+
+def _find(name: str, names: Sequence[str], option: str) -> int:
+    if str(name) in names:
+        return names.index(str(name))
+    some = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+    hint = did_you_mean(name, names, f"It has: {some}.")
+    raise InputError(f"the table has no column {name!r}", cure=hint, option=option)
+
+
+def _select(data: Any, positions: Sequence[int]) -> Any:
+    if isinstance(data, pd.DataFrame):
+        return data if len(positions) == data.shape[1] else data.iloc[:, list(positions)]
+    frame = nw.from_native(data, eager_only=True)
+    return frame.select([frame.columns[j] for j in positions]).to_native()
+
+
+def _write(part: Any, columns: tuple[str, ...], values: FloatArray, observed: BoolArray) -> Any:
+    """The container `part` with its gaps filled; of a wide pandas table a few columns at a time, to save memory."""
+    if not isinstance(part, pd.DataFrame) or part.shape[1] < 2:
+        return Table(np.where(observed, values, np.nan), columns, part).to_native(values)
+    pieces = []
+    for block in column_blocks(values.shape):
+        known = np.where(observed[:, block], values[:, block], np.nan)
+        pieces.append(Table(known, columns[block], part.iloc[:, block]).to_native(values[:, block]))
+    whole = pd.concat(pieces, axis=1)
+    whole.columns = part.columns
+    whole.attrs.update(part.attrs)
+    return whole

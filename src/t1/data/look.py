@@ -13,10 +13,10 @@ import numpy as np
 
 from t1.arrays import FloatArray, TimeArray
 from t1.data.files import read_file
-from t1.data.frames import find_times
 from t1.data.kinds import Kind, find_kinds
 from t1.data.sentinels import find_sentinels
 from t1.data.suspicions import suspicions
+from t1.data.time_column import find_times
 from t1.data.understood import usual_step
 
 SHADES = " ░▒▓█"  # of a map of gaps: from all there to all missing

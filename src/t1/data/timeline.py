@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from t1.arrays import AnyArray, IntArray, TimeArray
 from t1.errors import InputError
@@ -16,13 +17,19 @@ MOST_ADDED = 20  # times as many absent rows as rows: then the step was no step
 
 
 @dataclass(frozen=True)
-class Grid:
+class Clock:
     """A regular series: time stamp k is `start + k * step`, in months if the calendar rules, else in ns."""
 
     start: np.datetime64
     step: int
     months: bool = False
     from_end: bool = False  # months count back from their last day
+
+    @property
+    def phase(self) -> int:
+        """How many steps lie between 1970 and the start: tables of one clock agree on it."""
+        unit = "M8[M]" if self.months else "M8[ns]"
+        return int(self.start.astype(unit).astype("i8")) // self.step
 
     def times(self, k: IntArray) -> TimeArray:
         """The time stamps at some positions."""
@@ -51,11 +58,6 @@ class Placement:
         free = np.ones(self.length, dtype=bool)
         free[self.positions] = False
         return np.flatnonzero(free)
-
-    @property
-    def one_row_each(self) -> bool:
-        """Whether no two rows share a position."""
-        return len(np.unique(self.positions)) == len(self.positions)
 
     def spread(self, values: AnyArray) -> AnyArray:
         """The series' rows of `values` (rows, vars) on the grid (length, vars), NaN where a row is absent."""
@@ -89,8 +91,8 @@ class Timeline:
         """A number for each row's series, in the order in which the series appear."""
         if self.ids is None:
             return np.zeros(self.n_rows, dtype=np.intp)
-        seen: dict[Any, int] = {}
-        return np.array([seen.setdefault(key, len(seen)) for key in self.ids.tolist()], dtype=np.intp)
+        codes, _ = pd.factorize(self.ids, use_na_sentinel=False)  # rows without an id are one series
+        return codes.astype(np.intp)
 
     @cached_property
     def order(self) -> IntArray:
@@ -118,7 +120,7 @@ class Timeline:
         return [None if self.ids is None else self.ids[rows[0]] for rows in self.series]
 
     @cached_property
-    def grids(self) -> list[Grid | None]:
+    def grids(self) -> list[Clock | None]:
         """The regular grid of each series, or None where it has none."""
         if self.times is None:
             return [None] * len(self.series)
@@ -198,7 +200,7 @@ class Timeline:
             s, first = self._first_absent()
             of = "" if self.ids is None else f" of {self.names[s]!r}"
             are = "stamp is" if n == 1 else "stamps are"
-            found.append(f"{n} time {are} absent (first: {_show(first)}{of}): use --add-missing-rows.")
+            found.append(f"{n} time {are} absent (first: {_show(first)}{of}); rows for them can be added.")
         if n := len(self.duplicates):
             row = self.duplicates[0]
             rows = "1 row repeats" if n == 1 else f"{n} rows repeat"
@@ -290,11 +292,11 @@ def _months(times: TimeArray, from_end: bool) -> IntArray | None:
     return month.astype("i8") if (offset == offset[0]).all() else None
 
 
-def _grid(times: TimeArray, shared: tuple[int, bool, bool] | None) -> Grid | None:
+def _grid(times: TimeArray, shared: tuple[int, bool, bool] | None) -> Clock | None:
     if shared is None or not len(times):
         return None
     step, months, from_end = shared
-    grid = Grid(times[0], step, months, from_end)
+    grid = Clock(times[0], step, months, from_end)
     count = times.astype("M8[M]").astype("i8") if months else times.astype("i8")
     if ((count - count[0]) % step != 0).any():
         return None
@@ -302,7 +304,7 @@ def _grid(times: TimeArray, shared: tuple[int, bool, bool] | None) -> Grid | Non
     return grid if length <= MOST_ADDED * len(times) + 1000 else None
 
 
-def _positions(times: TimeArray, grid: Grid) -> IntArray:
+def _positions(times: TimeArray, grid: Clock) -> IntArray:
     unit = "M8[M]" if grid.months else "M8[ns]"
     count = np.asarray(times.astype(unit) - grid.start.astype(unit)).astype("i8")
     return np.asarray(count // grid.step, dtype=np.intp)

@@ -1,54 +1,193 @@
-"""Split-conformal intervals per column and gap class, from the residuals on CALIBRATE cells."""
+"""Intervals that hold what they promise: each cell's own spread, scaled by what the CALIBRATE cells show.
+
+Every cell has a guess of how far below and above its fill the truth may lie. There are several ways to guess: T1's
+own quantiles, the distance from the nearest observation, or one width for all cells. CHOOSE cells say which guess
+gives the narrowest intervals; CALIBRATE cells say by which factor to stretch it (split conformal prediction).
+"""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from t1.arrays import Codes, FloatArray, IntArray
+from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
 from t1.errors import InputError
-from t1.fill.gaps import N_CLASSES
+from t1.fill.gaps import N_CLASSES, N_INNER, TYPICAL
 
-MIN_EVENTS = 8  # a group with fewer borrows from the other columns
-
-
-class Conformal:
-    """Absolute residuals (cells,) by column and class; `scale` (vars,) makes columns comparable."""
-
-    def __init__(
-        self, residual: FloatArray, column: IntArray, code: Codes, event: IntArray, scale: FloatArray
-    ) -> None:
-        fine = np.isfinite(residual)
-        self.residual, self.column, self.code = np.abs(residual[fine]), column[fine], code[fine]
-        self.event, self.scale = event[fine], scale
-
-    def radius(self, level: float) -> FloatArray:
-        """Half-widths (vars, classes) that cover a share `level` of the cells; NaN without any residual."""
-        if not 0 < level < 1:
-            raise InputError(f"an interval's level is between 0 and 1, got {level}.\nGive 0.9 for 90 %.")
-        n_vars = len(self.scale)
-        radius = np.full((n_vars, N_CLASSES), np.nan)
-        scaled = self.residual / self.scale[self.column]
-        enough = max(MIN_EVENTS, math.ceil(level / (1 - level)))  # fewer cannot promise so much
-        for c in range(N_CLASSES):
-            of_class = self.code == c
-            if of_class.any():
-                radius[:, c] = quantile(scaled[of_class], level) * self.scale
-        # A class that was never seen is given the radius of the nearest shorter one, else of a longer one.
-        for c in (*range(1, N_CLASSES), *range(N_CLASSES - 2, -1, -1)):
-            for other in (c - 1, c + 1):
-                if 0 <= other < N_CLASSES and np.isnan(radius[:, c]).all():
-                    radius[:, c] = radius[:, other]
-        order = np.lexsort((self.code, self.column))
-        group = (self.column * N_CLASSES + self.code)[order]
-        for cells in np.split(order, np.flatnonzero(np.diff(group)) + 1):
-            n_events = len(np.unique(self.event[cells]))
-            if n_events >= enough:
-                here = self.column[cells[0]], self.code[cells[0]]
-                radius[here] = quantile(self.residual[cells], level)
-        return radius
+GUESSES = ("t1", "distance", "constant")
+ENOUGH = 30  # events from which on a group stands for itself; with fewer it is drawn towards a larger group
+FLOOR = 0.02  # of a column's spread: no guess is narrower
 
 
-def quantile(residual: FloatArray, level: float) -> float:
-    """The ceil((n + 1) level)-th smallest of n absolute residuals, the largest if there are too few."""
-    k = min(math.ceil((len(residual) + 1) * level - 1e-9), len(residual))
-    return float(np.partition(residual, k - 1)[k - 1])
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How far below and above its fill each cell (cells,) may lie, up to a factor."""
+
+    down: FloatArray
+    up: FloatArray
+
+    def score(self, error: FloatArray) -> FloatArray:
+        """|error| in units of the spread on its side; error is fill less truth."""
+        return np.where(error > 0, error / self.down, -error / self.up)
+
+    def take(self, cells: BoolArray) -> "Spread":
+        return Spread(self.down[cells], self.up[cells])
+
+
+def guess_spread(
+    kind: str,
+    column: IntArray,
+    distance: Lengths,
+    scale: FloatArray,
+    down: FloatArray | None,
+    up: FloatArray | None,
+) -> Spread:
+    """One of GUESSES; where T1 has no answer, the distance speaks."""
+    size = scale[column]
+    if kind == "constant":
+        return Spread(size, size)
+    far = size * np.sqrt(np.maximum(distance, 1)) / 4  # errors of a random walk grow so
+    if kind == "distance" or down is None or up is None:
+        return Spread(far, far)
+    own = np.isfinite(down) & np.isfinite(up)
+    least = FLOOR * size
+    return Spread(np.where(own, np.maximum(down, least), far), np.where(own, np.maximum(up, least), far))
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """For each column and class the factor of the spread; `tested` where CALIBRATE cells were behind it."""
+
+    level: float
+    guess: str
+    factor: FloatArray  # (vars, classes), NaN where nothing is known at all
+    tested: BoolArray  # (vars, classes)
+    reach: (
+        FloatArray  # (classes,), how far from an observation CALIBRATE cells were; NaN where there were none
+    )
+
+    def bands(
+        self, fill: FloatArray, spread: Spread, column: IntArray, code: Codes, distance: Lengths
+    ) -> tuple[FloatArray, FloatArray]:
+        """The lower and upper ends of the intervals of some cells.
+
+        Gaps at an edge are rehearsed shorter than they are. With one width for all cells, those further from an
+        observation than any that was rehearsed get wider by the square root of how much further they are.
+        """
+        factor = self.factor[column, code]
+        if self.guess == "constant":
+            beyond = np.where(code >= N_INNER, np.fmax(distance / self.reach[code], 1.0), 1.0)
+            factor = factor * np.sqrt(beyond)
+        return fill - factor * spread.down, fill + factor * spread.up
+
+
+def calibrate(
+    level: float,
+    guess: str,
+    error: FloatArray,
+    spread: Spread,
+    column: IntArray,
+    code: Codes,
+    event: IntArray,
+    distance: Lengths,
+    n_vars: int,
+) -> Calibration:
+    """Factors so that a share `level` of the CALIBRATE cells lies inside.
+
+    A column and class of few events is drawn towards the class over all columns. A class that was never
+    rehearsed takes the factor of the nearest rehearsed one, wider by the square root of how much longer its gaps
+    are (as errors of a random walk grow), and counts as untested.
+    """
+    if not 0 < level < 1:
+        raise InputError(
+            f"an interval's level is between 0 and 1, got {level}",
+            cure="Give 0.9 for 90 %.",
+            option="intervals",
+        )
+    fine = np.isfinite(error)
+    score = spread.take(fine).score(error[fine])
+    column, code, event, distance = column[fine], code[fine], event[fine], distance[fine]
+    reach = np.full(N_CLASSES, np.nan)
+    factor = np.full((n_vars, N_CLASSES), np.nan)
+    tested = np.zeros((n_vars, N_CLASSES), dtype=bool)
+    by_class = np.full(N_CLASSES, np.nan)
+    for c in range(N_CLASSES):
+        mine = code == c
+        if not mine.any():
+            continue
+        reach[c] = distance[mine].max()
+        by_class[c] = _quantile(score[mine], event[mine], level)
+        factor[:, c] = by_class[c]
+        tested[:, c] = True
+        for j in np.unique(column[mine]).tolist():
+            here = mine & (column == j)
+            n_events = len(np.unique(event[here]))
+            share = min(n_events / ENOUGH, 1.0)
+            own = _quantile(score[here], event[here], level)
+            factor[j, c] = math.exp(
+                share * math.log(max(own, 1e-9)) + (1 - share) * math.log(max(by_class[c], 1e-9))
+            )
+    _monotone(factor, tested, guess)
+    _borrow(factor, by_class, guess)
+    return Calibration(level, guess, factor, tested, reach)
+
+
+def _monotone(factor: FloatArray, tested: BoolArray, guess: str) -> None:
+    """With one width for all cells, longer gaps never get a narrower interval than shorter ones.
+
+    Nor does a gap at an edge than one as long that is known on both sides.
+    """
+    if guess != "constant":
+        return
+    for group in (range(1, N_INNER), range(N_INNER + 1, N_CLASSES)):
+        for c in group:
+            both = tested[:, c] & tested[:, c - 1]
+            factor[both, c] = np.maximum(factor[both, c], factor[both, c - 1])
+    for edge, inner in ((N_INNER, 2), (N_INNER + 1, 3)):
+        both = tested[:, edge] & tested[:, inner]
+        factor[both, edge] = np.maximum(factor[both, edge], factor[both, inner])
+
+
+def _borrow(factor: FloatArray, by_class: FloatArray, guess: str) -> None:
+    """Factors of classes that were never rehearsed."""
+    known = np.flatnonzero(np.isfinite(by_class))
+    if not len(known):
+        return
+    for c in np.flatnonzero(~np.isfinite(by_class)).tolist():
+        near = int(known[np.argmin(np.abs(np.log(TYPICAL[known] / TYPICAL[c])))])
+        longer = max(TYPICAL[c] / TYPICAL[near], 1.0)
+        if c >= N_INNER > near:
+            longer *= 4.0  # one side only: as far from an observation as a gap four times as long
+        factor[:, c] = factor[:, near] * (math.sqrt(longer) if guess == "constant" else longer**0.25)
+
+
+def _quantile(score: FloatArray, event: IntArray, level: float) -> float:
+    """The quantile of the scores that holds for a new event: higher where events are few."""
+    n = len(score)
+    n_events = len(np.unique(event))
+    order = np.sort(score)
+    # between cells that are all independent and cells of one event that are all alike
+    effective = math.sqrt(n * n_events)
+    rank = min((effective + 1) * level / effective, 1.0) * n
+    # between two scores, not the higher of them: with 15 of them that would hold 94 % instead of 90 %
+    return float(np.interp(rank, np.arange(1, n + 1), order))
+
+
+def narrowest(
+    level: float,
+    guesses: dict[str, Spread],
+    error: FloatArray,
+    column: IntArray,
+    scale: FloatArray,
+) -> str:
+    """The guess whose intervals are narrowest (in the mean over cells) when stretched to hold a share `level`."""
+    fine = np.isfinite(error)
+    width = {}
+    for kind, spread in guesses.items():
+        part = spread.take(fine)
+        score = np.sort(part.score(error[fine]))
+        if not len(score):
+            return "constant"
+        stretch = score[min(int(level * len(score)), len(score) - 1)]
+        width[kind] = float((stretch * (part.down + part.up) / scale[column[fine]]).mean())
+    return min(width, key=lambda kind: width[kind])

@@ -1,13 +1,12 @@
 """Gap events: the runs of several columns that begin and end nearly together, as after a shared outage."""
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
 
-from t1.arrays import BoolArray, IntArray
+from t1.arrays import BoolArray, Codes, IntArray
 from t1.fill.gaps import N_CLASSES, Runs, gap_class
 
 ALIKE = 0.7  # runs are one event when their overlap is this share of their union
@@ -15,52 +14,83 @@ DEFAULT_LENGTHS = (1, 1, 1, 3, 12)  # of a table without gaps
 PER_CLASS = 4000  # events that are kept of each class: more would only take time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Events:
     """Runs sorted by event; event e has the runs bounds[e] to bounds[e + 1]."""
 
     column: IntArray
     offset: IntArray  # from the first row of the event
     length: IntArray
+    edge: BoolArray  # of each run; all runs of an event are alike in this
     bounds: IntArray
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
 
-    def __getitem__(self, event: int) -> tuple[IntArray, IntArray, IntArray]:
+    def __getitem__(self, event: int) -> "Event":
         runs = slice(self.bounds[event], self.bounds[event + 1])
-        return self.column[runs], self.offset[runs], self.length[runs]
+        return Event(
+            self.column[runs], self.offset[runs], self.length[runs], bool(self.edge[self.bounds[event]])
+        )
 
-    def __iter__(self) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-        return (self[event] for event in range(len(self)))
+    @property
+    def code(self) -> Codes:
+        """The gap class of each run."""
+        return gap_class(self.length, self.edge)
 
     def thinned(self, rng: Generator) -> "Events":
         """At most PER_CLASS events of each class, drawn at random: a rare long gap is not lost."""
         if len(self) <= PER_CLASS:
             return self
-        code = gap_class(np.maximum.reduceat(self.length, self.bounds[:-1]))
+        code = self.code[self.bounds[:-1]]
         keep = np.zeros(len(self), dtype=bool)
         for c in range(N_CLASSES):
             of_class = np.flatnonzero(code == c)
             keep[rng.permutation(of_class)[:PER_CLASS]] = True
         sizes = np.diff(self.bounds)
         runs = np.repeat(keep, sizes)
-        return Events(self.column[runs], self.offset[runs], self.length[runs], _bounds(sizes[keep]))
+        return Events(
+            self.column[runs], self.offset[runs], self.length[runs], self.edge[runs], _bounds(sizes[keep])
+        )
 
 
-def own_events(runs: Runs, alive: BoolArray, limit: int) -> Events:
-    """The events of a table, runs cut to `limit` rows; columns with nothing observed take no part."""
+@dataclass(frozen=True, eq=False)
+class Event:
+    """The runs of one event: columns, offsets from its first row, lengths; at an edge or not."""
+
+    column: IntArray
+    offset: IntArray
+    length: IntArray
+    edge: bool
+
+    @property
+    def span(self) -> int:
+        return int((self.offset + self.length).max())
+
+    def take(self, runs: BoolArray) -> "Event":
+        return Event(self.column[runs], self.offset[runs], self.length[runs], self.edge)
+
+
+def own_events(runs: Runs, alive: BoolArray, limit: int, edge_limit: int | None = None) -> Events:
+    """The events of a table, runs cut to `limit` rows, those at an edge to `edge_limit`.
+
+    Columns with nothing observed take no part.
+    """
     keep = alive[runs.column]
-    column, start, stop = (part[keep] for part in runs)
+    column, start, stop, edge = runs.column[keep], runs.start[keep], runs.stop[keep], runs.edge[keep]
     base = int(stop.max(initial=0)) + 1
-    spans, which = np.unique(start * base + stop, return_inverse=True)
-    event = _join_alike(*np.divmod(spans, base))[which]
+    spans, which = np.unique((start * base + stop) * 2 + edge, return_inverse=True)
+    spans, kind = np.divmod(spans, 2)
+    event = _join_alike(*np.divmod(spans, base), kind.astype(bool))[which]
     order = np.lexsort((start, event))
-    column, start, length, event = column[order], start[order], (stop - start)[order], event[order]
+    column, start, length = column[order], start[order], (stop - start)[order]
+    event, edge = event[order], edge[order]
     sizes = np.unique(event, return_counts=True)[1]
     bounds = _bounds(sizes)
     offset = start - np.repeat(start[bounds[:-1]], sizes)
-    return Events(column, np.where(length > limit, 0, offset), np.minimum(length, limit), bounds)
+    most = np.where(edge, limit if edge_limit is None else edge_limit, limit)
+    short = np.where(length > most, 0, offset)
+    return Events(column, np.where(edge, 0, short), np.minimum(length, most), edge, bounds)
 
 
 def default_events(alive: BoolArray, limit: int) -> Events:
@@ -68,22 +98,23 @@ def default_events(alive: BoolArray, limit: int) -> Events:
     lengths = [length for length in DEFAULT_LENGTHS if length <= limit]
     column = np.repeat(np.flatnonzero(alive), len(lengths))
     length = np.tile(np.array(lengths, dtype=np.intp), int(alive.sum()))
-    return Events(column, np.zeros_like(length), length, np.arange(len(length) + 1))
+    inner = np.zeros(len(length), dtype=bool)
+    return Events(column, np.zeros_like(length), length, inner, np.arange(len(length) + 1))
 
 
-def _join_alike(start: IntArray, stop: IntArray) -> IntArray:
+def _join_alike(start: IntArray, stop: IntArray, edge: BoolArray) -> IntArray:
     """The event of each different span, given sorted by start: that of an earlier one much like it."""
     event = np.arange(len(start))
     # Looking only at the first span of an event keeps chains of overlaps from joining the whole table.
-    leaders: deque[tuple[int, int, int]] = deque(maxlen=8)
+    leaders: deque[tuple[int, int, bool, int]] = deque(maxlen=8)
     for i in np.flatnonzero(stop - start >= 3).tolist():
         a, b = int(start[i]), int(stop[i])
-        for first, last, leader in leaders:
-            if min(b, last) - a >= ALIKE * (max(b, last) - first):
+        for first, last, kind, leader in leaders:
+            if kind == edge[i] and min(b, last) - a >= ALIKE * (max(b, last) - first):
                 event[i] = leader
                 break
         else:
-            leaders.append((a, b, i))
+            leaders.append((a, b, bool(edge[i]), i))
     return event
 
 

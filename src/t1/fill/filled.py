@@ -1,4 +1,4 @@
-"""A filled table, and where each filled cell came from."""
+"""A filled panel, and where each filled cell came from."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
+from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Labels, Lengths
 from t1.fill.gaps import put_missing
 from t1.fill.rules import LEFT_EMPTY, rule_name
 from t1.fill.scorecard import Scorecard
+
+SAME_TIME = "same time stamp"  # another row with the same time stamp has the value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,22 +23,29 @@ class Missing:
     Most tables have few gaps, and so there is no need for a table of each.
     """
 
-    method: Codes  # which of method_names filled the cell; -1: left empty
+    method: Labels  # which of method_names filled the cell; -1: left empty
     gap: Lengths  # length of the run the cell lies in
     rule: Codes  # sums of the codes in rules.py
+    tested: BoolArray  # gaps like this one were rehearsed; else the interval follows a rule
     lo: FloatArray | None  # NaN where nothing was filled
     hi: FloatArray | None
 
     def take(self, index: IntArray) -> "Missing":
         """Some of the cells, in a new order."""
-        bands = (None if band is None else band[index] for band in (self.lo, self.hi))
-        lo, hi = bands
-        return Missing(method=self.method[index], gap=self.gap[index], rule=self.rule[index], lo=lo, hi=hi)
+        lo, hi = (None if band is None else band[index] for band in (self.lo, self.hi))
+        return Missing(
+            method=self.method[index],
+            gap=self.gap[index],
+            rule=self.rule[index],
+            tested=self.tested[index],
+            lo=lo,
+            hi=hi,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filled:
-    """A filled table (time, vars); `method`, `gap`, `rule`, `lo` and `hi` are tables made when asked for."""
+    """A filled table (rows, vars); `method`, `gap`, `rule`, `lo` and `hi` are tables made when asked for."""
 
     values: FloatArray  # NaN where left empty
     observed: BoolArray
@@ -46,8 +55,19 @@ class Filled:
     columns: tuple[str, ...]
     notes: tuple[str, ...] = ()  # which method was left out, and why
 
+    def __str__(self) -> str:
+        return f"{self.n_filled:,} cells filled\n{self.scorecard.to_text()}"
+
     @cached_property
-    def method(self) -> Codes:
+    def n_filled(self) -> int:
+        """How many cells were filled."""
+        return self._count()
+
+    def _count(self) -> int:
+        return int(np.count_nonzero(self.missing.method >= 0))
+
+    @cached_property
+    def method(self) -> Labels:
         """Which of `method_names` filled the cell; -1: observed, or left empty."""
         return self._table(self.missing.method, -1)
 
@@ -62,6 +82,11 @@ class Filled:
         return self._table(self.missing.rule, 0)
 
     @cached_property
+    def tested(self) -> BoolArray:
+        """False for filled cells in gaps of a kind that could not be rehearsed."""
+        return self._table(self.missing.tested, True)
+
+    @cached_property
     def lo(self) -> FloatArray | None:
         """The lower ends of the intervals, NaN where nothing was filled."""
         return None if self.missing.lo is None else self._table(self.missing.lo, np.nan)
@@ -72,25 +97,52 @@ class Filled:
         return None if self.missing.hi is None else self._table(self.missing.hi, np.nan)
 
     def band(self, which: str, column: int) -> FloatArray:
-        """One column (time,) of `lo` or `hi`, without making the whole table."""
+        """One column (rows,) of `lo` or `hi`, without making the whole table."""
         cells: FloatArray = getattr(self.missing, which)
         out = np.full(len(self.values), np.nan)
         out[~self.observed[:, column]] = cells[self._bounds[column] : self._bounds[column + 1]]
         return out
 
-    def rows(self, at: IntArray) -> "Filled":
-        """The table of some rows, in the order given."""
-        observed = self.observed[at]
-        index = []
+    def rows(self, at: IntArray, table: FloatArray | None = None) -> "Filled":
+        """The table of some rows, in the order given.
+
+        `table` (rows, vars) are the numbers of those rows themselves: they are kept, and a cell that is missing
+        there but that another row of the same time stamp has is filled with that one's value.
+        """
+        known = self.observed[at]
+        own = known if table is None else ~np.isnan(table)
+        names = self.method_names
+        parts: list[Missing] = []
         for j in range(len(self.columns)):
             place = np.cumsum(~self.observed[:, j]) + (self._bounds[j] - 1)
-            index.append(place[at[~observed[:, j]]])
-        cells = self.missing.take(np.concatenate([np.zeros(0, dtype=np.intp), *index]))
-        return replace(self, values=self.values[at], observed=observed, missing=cells)
+            mine = ~own[:, j]
+            twin = known[mine, j]
+            cells = (
+                self.missing.take(np.where(twin, 0, place[at[mine]])) if len(self.missing.method) else None
+            )
+            if twin.any():
+                if SAME_TIME not in names:
+                    names = (*names, SAME_TIME)
+                cells = _twins(cells, twin, names.index(SAME_TIME), self.values[at[mine], j])
+            if cells is not None:
+                parts.append(cells)
+        return replace(
+            self,
+            values=self.values[at] if table is None else np.where(own, table, self.values[at]),
+            observed=own,
+            missing=_joined(parts, self.missing),
+            method_names=names,
+        )
 
     @cached_property
     def provenance(self) -> pd.DataFrame:
-        """One row per cell that was filled or left empty on purpose, sorted by row and column."""
+        """One row per cell that was filled or left empty on purpose, sorted by row and column.
+
+        Rows are counted from 0, in the order of the table.
+        """
+        return self._origin()
+
+    def _origin(self) -> pd.DataFrame:
         cells = self.missing
         keep = np.flatnonzero((cells.method >= 0) | (cells.rule & LEFT_EMPTY > 0))
         column, row = (index[keep] for index in np.nonzero(~self.observed.T))
@@ -112,6 +164,7 @@ class Filled:
                 "value": self.values[row, column],
                 "lo": nothing if cells.lo is None else cells.lo,
                 "hi": nothing if cells.hi is None else cells.hi,
+                "tested": cells.tested,
                 "rule": pd.Categorical.from_codes(
                     which_rule.reshape(-1),
                     categories=pd.Index([rule_name(int(r)) for r in rules], dtype=object),
@@ -129,3 +182,37 @@ class Filled:
         table = np.full(self.observed.shape, observed, dtype=cells.dtype)
         put_missing(table, self.observed, cells)
         return table
+
+
+def _twins(cells: Missing | None, twin: BoolArray, code: int, values: FloatArray) -> Missing:
+    """Cells of which those in `twin` take the value of another row at the same time."""
+    if cells is None:
+        cells = Missing(
+            method=np.zeros(len(twin), np.int16),
+            gap=np.zeros(len(twin), np.int32),
+            rule=np.zeros(len(twin), np.int8),
+            tested=np.ones(len(twin), bool),
+            lo=None,
+            hi=None,
+        )
+    bands = (None if band is None else np.where(twin, values, band) for band in (cells.lo, cells.hi))
+    lo, hi = bands
+    return Missing(
+        method=np.where(twin, code, cells.method).astype(np.int16),
+        gap=np.where(twin, 1, cells.gap).astype(np.int32),
+        rule=np.where(twin, 0, cells.rule).astype(np.int8),
+        tested=twin | cells.tested,
+        lo=lo,
+        hi=hi,
+    )
+
+
+def _joined(parts: list[Missing], like: Missing) -> Missing:
+    if not parts:
+        return like.take(np.zeros(0, dtype=np.intp))
+
+    def join(name: str) -> Any:
+        columns = [getattr(part, name) for part in parts]
+        return None if any(column is None for column in columns) else np.concatenate(columns)
+
+    return Missing(**{name: join(name) for name in ("method", "gap", "rule", "tested", "lo", "hi")})

@@ -1,20 +1,27 @@
-"""Gaps of a table (time, vars): the runs of missing cells along time, their lengths and length classes.
+"""Gaps of a panel: runs of missing cells along time, how long they are, and of which class.
 
-`starts` are the first rows of the series of a panel that are stacked in one table; a run ends where they do.
+A gap is *inner* when its series has observations of the column before and after it, else it lies at the *edge*:
+filling it is extrapolation, which is harder, so edges are classes of their own.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from t1.arrays import BoolArray, Codes, IntArray, Lengths
+from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
 from t1.data.blocks import column_blocks
 
-CLASSES = ((1, 1), (2, 5), (6, 23), (24, 95), (96, None))  # first and last length of each class, in rows
-CLASS_NAMES = ("1", "2-5", "6-23", "24-95", "96+")
-N_CLASSES = len(CLASSES)
-_FIRST = np.array([first for first, _ in CLASSES])
+INNER = ((1, 1), (2, 5), (6, 23), (24, 95), (96, None))  # first and last length of each class, in rows
+EDGE = ((1, 23), (24, None))
+CLASS_NAMES = ("1", "2-5", "6-23", "24-95", "96+", "edge 1-23", "edge 24+")
+N_CLASSES = len(CLASS_NAMES)
+N_INNER = len(INNER)
+_INNER_FIRST = np.array([first for first, _ in INNER])
+_EDGE_FIRST = np.array([first for first, _ in EDGE])
+# a typical length of each class: how much wider an untested class is than a tested one follows from it
+TYPICAL = np.array([1.0, 3.0, 12.0, 48.0, 192.0, 12.0, 96.0])
 
 
 class Runs(NamedTuple):
@@ -23,21 +30,25 @@ class Runs(NamedTuple):
     column: IntArray
     start: IntArray
     stop: IntArray
+    edge: BoolArray  # no observation of the column on one side, within the series
 
-    def cell_lengths(self) -> Lengths:
-        """The length of the run that each missing cell lies in, column by column."""
-        length = (self.stop - self.start).astype(np.int32)
-        return np.repeat(length, length)
+    @property
+    def length(self) -> IntArray:
+        return self.stop - self.start
+
+    @property
+    def code(self) -> Codes:
+        return gap_class(self.length, self.edge)
 
 
-def find_runs(observed: BoolArray, starts: IntArray | None = None) -> Runs:
-    """All gaps of `observed` (time, vars)."""
+def find_runs(observed: BoolArray, starts: IntArray) -> Runs:
+    """All gaps of `observed` (rows, vars); a run ends where its series does."""
     n_rows = len(observed)
-    borders = np.zeros(0, dtype=np.intp) if starts is None else starts[(starts > 0) & (starts < n_rows)]
+    borders = starts[(starts > 0) & (starts < n_rows)]
     none = np.zeros(0, dtype=np.intp)
     parts = [(none, none, none)]
     for block in column_blocks(observed.shape):
-        missing = np.ascontiguousarray(~observed[:, block].T)  # (vars, time): each column in one piece
+        missing = np.ascontiguousarray(~observed[:, block].T)  # (vars, rows): each column in one piece
         fresh = missing.copy()
         fresh[:, 1:] &= ~missing[:, :-1]
         last = missing.copy()
@@ -48,26 +59,82 @@ def find_runs(observed: BoolArray, starts: IntArray | None = None) -> Runs:
         first = np.flatnonzero(fresh)
         column, start = np.divmod(first, max(n_rows, 1))
         parts.append((column + block.start, start, start + np.flatnonzero(last) - first + 1))
-    return Runs(*(np.concatenate(same) for same in zip(*parts, strict=True)))
+    column, start, stop = (np.concatenate(same) for same in zip(*parts, strict=True))
+    ends = np.append(borders, n_rows)
+    edge = np.isin(start, np.append(starts, 0)) | np.isin(stop, ends)
+    return Runs(column, start, stop, edge)
 
 
-def gap_lengths(observed: BoolArray, starts: IntArray | None = None) -> Lengths:
-    """For every missing cell (time, vars) the length of the run it lies in, 0 where observed."""
-    lengths = np.zeros(observed.shape, dtype=np.int32)
-    put_missing(lengths, observed, find_runs(observed, starts).cell_lengths())
-    return lengths
+def gap_class(lengths: npt.NDArray[Any], edge: npt.NDArray[np.bool_]) -> Codes:
+    """The class of each gap by its length and whether it lies at an edge."""
+    inner = np.searchsorted(_INNER_FIRST, lengths, side="right") - 1
+    outer = N_INNER + np.searchsorted(_EDGE_FIRST, lengths, side="right") - 1
+    return np.where(edge, outer, inner).astype(np.int8)
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """The missing cells of a panel, column by column and in each from first to last: arrays (cells,)."""
+
+    row: IntArray
+    column: IntArray
+    length: Lengths  # of the run the cell lies in
+    code: Codes  # its class
+    distance: Lengths  # rows to the nearest observation of the column
+
+    @classmethod
+    def of(cls, observed: BoolArray, starts: IntArray) -> "Gaps":
+        runs = find_runs(observed, starts)
+        length = runs.length
+        row = np.repeat(runs.start, length) + _ramp(length)
+        before = _ramp(length) + 1
+        after = np.repeat(length, length) - _ramp(length)
+        n_rows = len(observed)
+        at_start = np.isin(runs.start, np.append(starts, 0))
+        at_end = np.isin(runs.stop, np.append(starts[1:], n_rows))
+        far = np.iinfo(np.int32).max
+        before = np.where(np.repeat(at_start, length), far, before)
+        after = np.where(np.repeat(at_end, length), far, after)
+        nearest = np.minimum(before, after)
+        whole = np.repeat(at_start & at_end, length)  # nothing of the column is known in this series
+        return cls(
+            row=row,
+            column=np.repeat(runs.column, length),
+            length=np.repeat(length, length).astype(np.int32),
+            code=np.repeat(runs.code, length),
+            distance=np.where(whole, np.repeat(length, length), nearest).astype(np.int32),
+        )
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def around(self, values: FloatArray, starts: IntArray, part: slice) -> tuple[FloatArray, FloatArray]:
+        """The observations before and after the gap of each cell of one column, NaN where there is none."""
+        row = self.row[part]
+        column = values[:, self.column[part][0]] if len(row) else np.zeros(0)
+        first = np.flatnonzero(np.diff(row, prepend=-2) != 1)
+        borders = np.flatnonzero(np.isin(row, starts))
+        first = np.union1d(first, borders)
+        size = np.diff(np.append(first, len(row)))
+        begin, end = np.repeat(row[first], size), np.repeat(row[first] + size, size)
+        at_start, at_end = np.isin(begin, np.append(starts, 0)), np.isin(end, np.append(starts, len(values)))
+        before = np.where(at_start, np.nan, column[np.maximum(begin - 1, 0)])
+        after = np.where(at_end, np.nan, column[np.minimum(end, len(values) - 1)])
+        return before, after
+
+
+def _ramp(sizes: IntArray) -> IntArray:
+    """0, 1, ..., size - 1 for each size, one after the other."""
+    total = int(sizes.sum())
+    begin = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.arange(total) - begin
 
 
 def put_missing(table: npt.NDArray[Any], observed: BoolArray, cells: npt.NDArray[Any]) -> None:
-    """Write `cells`, one for each missing cell column by column, into a table (time, vars)."""
+    """Write `cells`, one for each missing cell column by column, into a table (rows, vars)."""
     begin = 0
     for block in column_blocks(observed.shape):
         missing = ~observed[:, block].T
         end = begin + int(np.count_nonzero(missing))
         table[:, block].T[missing] = cells[begin:end]
         begin = end
-
-
-def gap_class(lengths: npt.NDArray[Any]) -> Codes:
-    """The class of each gap length, -1 for a length of 0 (observed)."""
-    return (np.searchsorted(_FIRST, lengths, side="right") - 1).astype(np.int8)

@@ -5,12 +5,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from t1.arrays import BoolArray, Codes, FloatArray, IntArray
+from t1.arrays import AnyArray, BoolArray, Codes, FloatArray, IntArray
+from t1.fill.blend import Blend
 from t1.fill.gaps import CLASS_NAMES, N_CLASSES
 
 MAX_ROWS = 24  # of the text
+FEW = 6  # gaps, with fewer nothing can be told
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,12 +22,15 @@ class Score:
     gap: str
     missing: int  # cells of the table that are to be filled
     cells: int  # held-out cells the errors were measured on
-    method: str
+    events: int  # separate gaps they lie in
+    method: str  # a method, or those of a blend: "t1 + regression"
     mae: float | None
     rmse: float | None
     linear_mae: float | None
     linear_rmse: float | None
     coverage: float | None  # of the intervals, where they were asked for
+    tested: bool  # gaps of this class could be rehearsed; else the interval is widened by a rule
+    by_method: dict[str, float]  # the mean absolute error of every method on the same cells
 
     @property
     def ratio(self) -> float:
@@ -45,6 +49,7 @@ class Scorecard:
     cells: int
     scaled_mae: float | None
     linear_scaled_mae: float | None
+    by_method: dict[str, float]  # of every method on the same cells
     coverage: float | None
     level: float | None
     verdict: str
@@ -57,7 +62,7 @@ class Scorecard:
         """A table for a terminal, at most 100 wide; the worst and the best columns of a wide one."""
         wide = any(s.coverage is not None for s in self.scores)
         head = (
-            f"{'column':24} {'gap':>6} {'missing':>9} {'tested':>8}  {'method':12} {'MAE':>10} {'linear':>10}"
+            f"{'column':20} {'gap':>9} {'missing':>9} {'tested':>7}  {'method':18} {'MAE':>10} {'linear':>10}"
         )
         lines = [head + ("  cover" if wide else "")]
         shown = self._shown()
@@ -67,11 +72,20 @@ class Scorecard:
                     f"... {len(self.scores) - len(shown)} more rows between the worst and the best ..."
                 )
             name = s.column.encode("unicode_escape").decode() if not s.column.isprintable() else s.column
-            name = name if len(name) <= 24 else name[:23] + "…"
-            line = f"{name:24} {s.gap:>6} {s.missing:>9,} {s.cells:>8,}  {s.method[:12]:12}"
+            name = name if len(name) <= 20 else name[:19] + "…"
+            method = s.method if len(s.method) <= 18 else s.method[:17] + "…"
+            tested = f"{s.cells:,}{'' if s.tested else '*'}" if s.cells else "no"
+            line = f"{name:20} {s.gap:>9} {s.missing:>9,} {tested:>7}  {method:18}"
             line += f" {_number(s.mae):>10} {_number(s.linear_mae):>10}"
             lines.append(line + (f" {_number(s.coverage, '.2f'):>6}" if wide else ""))
-        return "\n".join([*lines, *textwrap.wrap(self.verdict, 100)])
+        notes = [self.verdict]
+        if self.level is not None and self.coverage is not None:
+            notes.append(
+                f"Intervals, asked: {self.level:.0%}, reached: {self.coverage:.0%}.".replace("%", " %")
+            )
+        if any(not s.tested for s in self.scores):
+            notes.append("no, *: such gaps could not be (fully) rehearsed; their intervals follow a rule.")
+        return "\n".join([*lines, *(line for note in notes for line in textwrap.wrap(note, 100))])
 
     def _shown(self) -> list[Score]:
         """All scores, or of many those furthest behind and furthest ahead of linear."""
@@ -89,34 +103,38 @@ class Scorecard:
 def score(
     *,
     columns: tuple[str, ...],
-    method_names: tuple[str, ...],
-    chosen: Codes,
+    blend: Blend,
     missing: IntArray,
     column: IntArray,
     code: Codes,
+    event: IntArray,
     error: FloatArray,
-    linear_error: FloatArray,
+    errors: FloatArray,
     covered: BoolArray | None,
+    calibrated: BoolArray | None,
     level: float | None,
     scale: FloatArray,
     forced: str | None,
 ) -> Scorecard:
-    """Score REPORT cells: arrays (cells,), except `chosen` and `missing` (vars, classes), `scale` (vars,)."""
-    size, linear_size = np.abs(error), np.abs(linear_error)
+    """Score REPORT cells: arrays (cells,), `errors` (methods, cells), `missing` (vars, classes), `scale` (vars,)."""
+    size, sizes = np.abs(error), np.abs(np.where(np.isfinite(errors), errors, errors[:1]))
     group = column * N_CLASSES + code
     n_groups = len(columns) * N_CLASSES
+    cells = np.bincount(group, minlength=n_groups)
 
-    def mean(x: npt.NDArray[Any]) -> FloatArray:
+    def mean(x: AnyArray) -> FloatArray:
         total = np.bincount(group, weights=x, minlength=n_groups)
         average: FloatArray = total / np.maximum(cells, 1)
         return average
 
-    cells = np.bincount(group, minlength=n_groups)
-    mae, linear_mae = mean(size), mean(linear_size)
-    rmse, linear_rmse = np.sqrt(mean(size**2)), np.sqrt(mean(linear_size**2))
+    mae, rmse = mean(size), np.sqrt(mean(size**2))
+    linear_rmse = np.sqrt(mean(sizes[0] ** 2)) if len(sizes) else rmse
+    by_method = [mean(x) for x in sizes]
+    pairs = np.unique(np.stack([group, event]), axis=1)
+    events = np.bincount(pairs[0], minlength=n_groups)
     coverage = None if covered is None else mean(covered)
     scores = []
-    for g in np.flatnonzero((cells > 0) | (missing.reshape(-1) > 0)).tolist():
+    for g in np.flatnonzero(missing.reshape(-1) > 0).tolist():
         j, c = divmod(g, N_CLASSES)
         known = cells[g] > 0
         scores.append(
@@ -125,49 +143,79 @@ def score(
                 gap=CLASS_NAMES[c],
                 missing=int(missing[j, c]),
                 cells=int(cells[g]),
-                method=method_names[chosen[j, c]],
+                events=int(events[g]),
+                method=blend.label(j, c),
                 mae=_finite(mae[g]) if known else None,
                 rmse=_finite(rmse[g]) if known else None,
-                linear_mae=_finite(linear_mae[g]) if known else None,
+                linear_mae=_finite(by_method[0][g]) if known else None,
                 linear_rmse=_finite(linear_rmse[g]) if known else None,
                 coverage=None if coverage is None or not known else _finite(coverage[g]),
+                tested=bool(blend.tested[j, c] and (calibrated is None or calibrated[j, c])),
+                by_method={
+                    name: round_off
+                    for name, of_method in zip(blend.methods, by_method, strict=True)
+                    if known and (round_off := _finite(of_method[g])) is not None
+                },
             )
         )
     # In the totals each column and class counts as much as it has cells to fill.
     weight = missing.reshape(-1)[group] / cells[group]
     weight = weight if weight.any() else np.ones(len(weight))
 
-    def total(x: npt.NDArray[Any]) -> float | None:
+    def total(x: AnyArray) -> float | None:
         return _finite(np.average(x, weights=weight)) if len(x) else None
 
-    ours, linears = total(size / scale[column]), total(linear_size / scale[column])
+    ours = total(size / scale[column])
+    totals = {
+        name: value
+        for name, x in zip(blend.methods, sizes, strict=True)
+        if (value := total(x / scale[column])) is not None
+    }
+    linears = totals.get("linear")
     return Scorecard(
         scores=tuple(scores),
         missing=int(missing.sum()),
         cells=len(size),
         scaled_mae=ours,
         linear_scaled_mae=linears,
+        by_method=totals,
         coverage=None if covered is None else total(covered),
         level=level,
-        verdict=_verdict(scores, ours, linears, len(size), forced),
+        verdict=_verdict(scores, ours, linears, len(size), len(np.unique(event)), forced),
     )
 
 
 def _verdict(
-    scores: list[Score], ours: float | None, linear: float | None, cells: int, forced: str | None
+    scores: list[Score],
+    ours: float | None,
+    linear: float | None,
+    cells: int,
+    events: int,
+    forced: str | None,
 ) -> str:
     """One sentence: was anything better than a straight line?"""
+    if not scores:
+        return "Nothing was missing."
     if ours is None or linear is None:
-        return "Too little was observed to hold anything out: linear interpolation, not tested."
+        return "Too little was observed to hold anything out: the fill is not tested."
+    tested = f"on {cells:,} held-out cells in {events:,} gaps"
     others = [s for s in scores if s.method != "linear"]
     if not others:
-        ask = "asked for" if forced else "nothing beat it"
-        return f"Linear interpolation everywhere ({ask}), tested on {cells:,} held-out cells."
+        why = (
+            "asked for"
+            if forced
+            else "nothing was clearly ahead"
+            if events >= FEW
+            else "too few gaps to tell"
+        )
+        return f"Linear interpolation everywhere ({why}), tested {tested}."
     gain = 1 - ours / linear if linear else 0.0
     than = f"{abs(gain):.1%} {'less' if gain >= 0 else 'more'} error than linear interpolation"
-    used = ", ".join(dict.fromkeys(s.method for s in others))
+    used = ", ".join(
+        dict.fromkeys(name for s in others for name in s.method.split(" + ") if name != "linear")
+    )
     where = f"{used} (asked for)" if forced else f"{used} where ahead, linear elsewhere"
-    return f"{than} on {cells:,} held-out cells: {where}."
+    return f"{than} {tested}: {where}."
 
 
 def _finite(x: Any) -> float | None:

@@ -4,11 +4,27 @@ Tensors are (batch, time, vars); `observed` is True where the model may look.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known beyond the windows: the neighbouring periods of each series, how the variables relate.
+
+    In the units of the windows; `t1.data.context` computes it. A weight or trust of 0: nothing is known.
+    """
+
+    before: Tensor  # (batch, time, vars): the same phase one and two periods before, a weighted mean
+    before_weight: Tensor
+    after: Tensor
+    after_weight: Tensor
+    relation: Tensor | None = None  # (batch, vars, vars): each variable as a linear function of the others
+    intercept: Tensor | None = None  # (batch, vars)
+    trust: Tensor | None = None  # (batch, vars): the share of its variance that the others explain
 
 
 @dataclass(frozen=True)
@@ -18,6 +34,16 @@ class Batch:
     values: Tensor  # the truth where it is known, anything finite elsewhere
     observed: Tensor  # True: the model may look
     target: Tensor  # True: known to us, hidden from the model, and scored
+    context: Context | None = field(default=None, kw_only=True)  # for a model that can use it
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch there; nothing is copied if it is there already."""
+        context = None
+        if self.context is not None:
+            given = {name: t for name, t in vars(self.context).items() if t is not None}
+            context = Context(**{name: t.to(device) for name, t in given.items()})
+        values, observed, target = (t.to(device) for t in (self.values, self.observed, self.target))
+        return Batch(values, observed, target, context=context)
 
 
 class Model(nn.Module, ABC):
@@ -41,7 +67,7 @@ class Model(nn.Module, ABC):
 
         A model whose fill takes many passes through its network gives errors of another kind here.
         """
-        shown = torch.where(batch.observed, batch.values, 0)  # a model that looks too far finds nothing
+        shown = torch.where(batch.observed, batch.values, 0)  # a model cannot score by looking at the truth
         errors: Tensor = (self(shown, batch.observed) - batch.values)[batch.target]
         return errors
 

@@ -5,7 +5,7 @@ Inside the network activations are (rows, chans, time), in attention (chans, row
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import torch
@@ -13,15 +13,18 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from t1.errors import InputError
-from t1.models.base import Model
-from t1.models.layers import ChannelHeads, NormedResidual, PointwiseConv, TimeConvs
+from t1.models.base import Batch, Context, Model
+from t1.models.inputs import INPUTS, View, straight_lines
+from t1.models.layers import ChannelHeads, NormedResidual, PointwiseConv, TimeConvs, pair_sums
+
+FAR = 20.0  # deviations of the observed cells of a window, beyond which a hidden cell is not learned from
 
 
 @dataclass(frozen=True, kw_only=True)
 class T1Config:
     """Everything the paper fixes or varies; the defaults are the paper's."""
 
-    n_vars: int
+    n_vars: int  # 0: any number, where nothing is learned per variable
     window: int = 96
     n_channels: int = 128
     channels_per_head: int = 1  # 1 binds each channel to a head of its own; 8, 16, 32 in the ablation
@@ -37,12 +40,21 @@ class T1Config:
     attention_dropout: float = 0.1
     drop_path: float = 0.1
     residual_scale: float = 1e-6  # where the learned scale of every residual branch starts
-    anchor: Literal["none", "linear", "neighbours"] = "none"  # what the network starts from: see `Anchor`
+    # Not in the paper: what lets one set of weights fill tables of any width (docs/pretrained.md).
+    encoding: Literal["variable", "shared", "both"] = "variable"  # learned per variable, or one for all
+    lines: bool = False  # gaps are shown as straight lines, and the network learns the difference from them
+    bounded: bool = False  # the difference is bounded by the roughness of the series: see `View.reach`
+    inputs: tuple[str, ...] = ()  # more inputs per variable, names of INPUTS
+    quantiles: tuple[float, ...] = ()  # several outputs per cell instead of one; the middle one is the fill
 
     def __post_init__(self) -> None:
-        for name in ("depths", "large_kernels"):  # a config read from JSON brings lists
+        for name in (
+            "depths",
+            "large_kernels",
+            "inputs",
+            "quantiles",
+        ):  # a config read from JSON brings lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        self._at_least("n_vars", 1)
         self._at_least("window", 8)
         self._at_least("n_channels", 1)
         self._at_least("channels_per_head", 1)
@@ -69,15 +81,37 @@ class T1Config:
             ("cross", ("attention", "convolution", "none")),
             ("upsample", ("shuffle", "linear")),
             ("projection", ("shared", "per_step")),
-            ("anchor", ("none", "linear", "neighbours")),
+            ("encoding", ("variable", "shared", "both")),
         ):
             if getattr(self, name) not in allowed:
                 raise InputError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}")
+        self._at_least("n_vars", 0 if self.any_width else 1)
+        unknown = [name for name in self.inputs if name not in INPUTS]
+        if unknown or len(set(self.inputs)) < len(self.inputs):
+            raise InputError(
+                f"inputs are {', '.join(self.inputs)}", cure=f"Choose among {', '.join(INPUTS)}, each once."
+            )
+        if list(self.quantiles) != sorted(set(self.quantiles)) or not all(0 < q < 1 for q in self.quantiles):
+            raise InputError(f"quantiles must rise and lie between 0 and 1, got {self.quantiles}")
+        if self.quantiles and (len(self.quantiles) % 2 == 0 or self.projection != "shared"):
+            raise InputError("quantiles need an odd number of levels and the shared projection")
+        if (self.bounded or self.inputs) and not self.lines:
+            raise InputError("bounded and inputs need lines=True")
+
+    @property
+    def any_width(self) -> bool:
+        """Nothing is learned per variable, so one set of weights serves any number of them."""
+        return self.encoding == "shared" and self.cross != "convolution"
 
     def _at_least(self, name: str, least: int) -> None:
         value = getattr(self, name)
         if not isinstance(value, int) or value < least:
             raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+    @property
+    def n_inputs(self) -> int:
+        """Inputs per variable: the values, the mask, and what else the config names."""
+        return 1 + self.embed_mask + sum(INPUTS[name].n for name in self.inputs)
 
     @property
     def n_ffn(self) -> int:
@@ -99,27 +133,33 @@ class T1Config:
 
 
 class MaskAwareEmbedding(nn.Module):
-    """Values and mask to channels by a convolution of kernel 2, plus a learned encoding per variable."""
+    """Values, mask and further inputs to channels by a convolution of kernel 2, plus a learned encoding."""
 
     def __init__(self, config: T1Config) -> None:
         super().__init__()
-        n_in = 2 if config.embed_mask else 1
+        n_in = config.n_inputs
         reach = 1 / math.sqrt(2 * n_in)
         self.weight = nn.Parameter(torch.empty(config.n_channels, n_in, 2).uniform_(-reach, reach))
         self.bias = nn.Parameter(torch.empty(config.n_channels).uniform_(-reach, reach))
-        self.encoding = nn.Parameter(torch.randn(config.n_vars, config.n_channels, config.window) * 0.02)
+        shape = (config.n_channels, config.window)
+        self.encoding = self.shared = None
+        if config.encoding != "shared":
+            scale = 0.02 if config.encoding == "variable" else 0.0
+            self.encoding = nn.Parameter(torch.randn(config.n_vars, *shape) * scale)
+        if config.encoding != "variable":
+            self.shared = nn.Parameter(torch.randn(shape) * 0.02)
 
-    def forward(self, values: Tensor, observed: Tensor) -> Tensor:  # (batch, vars, time), normalised
-        inputs = [values]
-        if self.weight.shape[1] == 2:
-            inputs.append(observed.to(values.dtype) / values.shape[-1])
-        # a kernel of 2 sees each step and the one before; before the first stands the last
+    def forward(self, inputs: list[Tensor]) -> Tensor:  # each (batch, vars, time)
+        # Circular padding: the kernel of 2 sees the last step before the first.
         taps = torch.stack(
             [tap for x in inputs for tap in (x.roll(1, -1), x)], 2
         )  # (batch, vars, taps, time)
         out = torch.matmul(self.weight.flatten(1), taps)  # (batch, vars, chans, time)
-        out = out + (self.encoding + self.bias[:, None])
-        return out.flatten(0, 1)
+        learned = self.bias[:, None]
+        for encoding in (self.encoding, self.shared):
+            if encoding is not None:
+                learned = learned + encoding
+        return (out + learned).flatten(0, 1)
 
 
 class Block(nn.Module):
@@ -128,7 +168,6 @@ class Block(nn.Module):
     def __init__(self, config: T1Config, *, kernel: int, length: int) -> None:
         super().__init__()
         c = config.n_channels
-        self.n_vars = config.n_vars
         self.time: TimeConvs
         if config.cross == "attention":
             self.time = ChannelHeads(
@@ -149,22 +188,22 @@ class Block(nn.Module):
         self.ffn_out = PointwiseConv(config.n_ffn, c)
         self.ffn_norm = NormedResidual(c, length, config.drop_path, config.residual_scale)
 
-    def forward(self, z: Tensor, record: list[Tensor] | None = None) -> Tensor:  # (rows, chans, time)
-        mixed = self._across_variables(z, record)
-        z = self.attn_norm(z, self.attn_out(mixed.transpose(0, 1)), self.n_vars)
+    def forward(self, z: Tensor, n_vars: int, record: list[Tensor] | None = None) -> Tensor:
+        mixed = self._across_variables(z, n_vars, record)  # z is (rows, chans, time)
+        z = self.attn_norm(z, self.attn_out(mixed.transpose(0, 1)), n_vars)
         hidden = self.ffn_out(F.gelu(self.ffn_in(z)))
-        out: Tensor = self.ffn_norm(z, hidden, self.n_vars)
+        out: Tensor = self.ffn_norm(z, hidden, n_vars)
         return out
 
-    def _across_variables(self, z: Tensor, record: list[Tensor] | None) -> Tensor:  # -> (chans, rows, time)
+    def _across_variables(self, z: Tensor, n_vars: int, record: list[Tensor] | None) -> Tensor:
         if isinstance(self.time, ChannelHeads):
-            out: Tensor = self.time(z, self.n_vars, record)
-            return out
+            out: Tensor = self.time(z, n_vars, record)
+            return out  # (chans, rows, time)
         v: Tensor = self.time(z)
         if self.over_vars is None:
             return v
         # variables are the channels of a pointwise convolution, the same for every channel and step
-        mixed: Tensor = self.over_vars(v.reshape(-1, self.n_vars, v.shape[-1]))
+        mixed: Tensor = self.over_vars(v.reshape(-1, n_vars, v.shape[-1]))
         return mixed.view(v.shape)
 
 
@@ -180,8 +219,7 @@ class Downsample(nn.Module):
     def forward(self, x: Tensor) -> Tensor:  # (rows, chans, time) -> (rows, chans, ceil(time / 2))
         if x.shape[-1] % 2:
             x = torch.cat([x[..., -1:], x], -1)
-        pairs = x.reshape(*x.shape[:2], -1, 2)  # (rows, chans, time / 2, 2)
-        return (pairs * self.weight[:, None]).sum(-1) + self.bias[:, None]
+        return pair_sums(x, self.weight, self.bias)
 
 
 class Reconstruction(nn.Module):
@@ -201,16 +239,25 @@ class Reconstruction(nn.Module):
         self.mix = PointwiseConv(config.n_channels, n_mixed)
         reach = 1 / math.sqrt(n_out)
         steps = (config.window,) if config.projection == "per_step" else ()
-        self.weight = nn.Parameter(torch.empty(*steps, n_out).uniform_(-reach, reach))
-        self.bias = nn.Parameter(torch.empty(steps or 1).uniform_(-reach, reach))
+        levels = (len(config.quantiles),) if config.quantiles else ()
+        self.weight = nn.Parameter(torch.empty(*steps, *levels, n_out).uniform_(-reach, reach))
+        self.bias = nn.Parameter(torch.empty(steps or levels or 1).uniform_(-reach, reach))
+        self.n_levels = len(config.quantiles)
 
-    def forward(self, x: Tensor) -> Tensor:  # (rows, chans, length) -> (rows, window)
+    def forward(
+        self, x: Tensor
+    ) -> Tensor:  # (rows, chans, length) -> (rows, window) or (rows, levels, window)
         if self.upsample == "linear":
             x = F.interpolate(x, size=self.window, mode="linear", align_corners=False)
         length = x.shape[-1]
         # PixelShuffle1D: of `ratio` consecutive channels, number r becomes step l·ratio + r
         mix = self.mix.weight.view(-1, self.ratio, x.shape[1])  # (out, ratio, chans)
         mix_bias = self.mix.bias.view(-1, self.ratio)  # (out, ratio)
+        if self.n_levels:
+            steps = torch.einsum("qo,orc->qrc", self.weight, mix).flatten(0, 1) @ x
+            steps = steps + (self.weight @ mix_bias).flatten()[:, None]  # (rows, levels·ratio, length)
+            steps = steps.view(len(x), self.n_levels, self.ratio, length).transpose(2, 3).flatten(2)
+            return self._crop(steps) + self.bias[:, None]
         if self.weight.ndim == 1:
             steps = torch.einsum("o,orc->rc", self.weight, mix) @ x + (self.weight @ mix_bias)[:, None]
             return self._crop(steps.transpose(1, 2).flatten(1)) + self.bias
@@ -230,52 +277,12 @@ class Reconstruction(nn.Module):
         return x[..., start : start + self.window]
 
 
-class Anchor(nn.Module):
-    """A simple fill to start from, not in the paper: the network then learns only what this one lacks.
-
-    "linear": linear interpolation, constant beyond the ends. "neighbours": plus a learned share of what every
-    other variable did meanwhile, which is its distance from its own straight line over the same gap.
-    """
-
-    def __init__(self, config: T1Config) -> None:
-        super().__init__()
-        self.share = (
-            nn.Parameter(torch.zeros(config.n_vars, config.n_vars)) if config.anchor == "neighbours" else None
-        )
-
-    def forward(self, values: Tensor, observed: Tensor) -> Tensor:  # (batch, vars, time)
-        time = values.shape[-1]
-        steps = torch.arange(time, device=values.device).expand(values.shape)
-        before = torch.where(observed, steps, -1).cummax(-1).values
-        after = torch.where(observed, steps, time).flip(-1).cummin(-1).values.flip(-1)
-        left = torch.where(before < 0, after, before).clamp(max=time - 1)
-        right = torch.where(after == time, before, after).clamp(min=0)
-        slope = (steps - left) / (right - left).clamp(min=1)
-        lines = _line(values, left, right, slope)
-        if self.share is None:
-            return lines
-        shape = (
-            len(values),
-            values.shape[1],
-            *values.shape[1:],
-        )  # (batch, vars with the gap, other vars, time)
-        others = lines.unsqueeze(1).expand(shape)
-        over_gap = _line(others, *(x.unsqueeze(2).expand(shape) for x in (left, right, slope)))
-        # few numbers that everything else waits for: the factor is a higher learning rate for them
-        return lines + torch.einsum("bijt,ij->bit", others - over_gap, 3 * self.share)
-
-
-def _line(values: Tensor, left: Tensor, right: Tensor, slope: Tensor) -> Tensor:
-    """At every step the straight line between the values at `left` and at `right`."""
-    first, last = values.gather(-1, left), values.gather(-1, right)
-    return first + (last - first) * slope
-
-
 class T1(Model):
     """The network of the paper; `forward` takes and gives (batch, time, vars)."""
 
     name: ClassVar[str] = "t1"
     Config: ClassVar[type[T1Config]] = T1Config
+    config: T1Config
 
     def __init__(self, config: T1Config) -> None:
         super().__init__()
@@ -287,54 +294,146 @@ class T1(Model):
         )
         self.downsamples = nn.ModuleList(Downsample(config.n_channels) for _ in config.depths[1:])
         self.head = Reconstruction(config)
-        self.anchor = None if config.anchor == "none" else Anchor(config)
-        if self.anchor is not None:  # start as the anchor alone
+        if config.lines:  # at the start the network is linear interpolation
             nn.init.zeros_(self.head.weight)
             nn.init.zeros_(self.head.bias)
 
-    def forward(self, values: Tensor, observed: Tensor, record: list[Tensor] | None = None) -> Tensor:
+    def forward(
+        self,
+        values: Tensor,
+        observed: Tensor,
+        context: Context | None = None,
+        record: list[Tensor] | None = None,
+    ) -> Tensor:
+        """The reconstruction (batch, time, vars); the middle one of the quantiles, if there are several."""
+        levels = self.levels(values, observed, context, record)
+        middle: Tensor = levels[len(levels) // 2]
+        return middle
+
+    def levels(
+        self,
+        values: Tensor,
+        observed: Tensor,
+        context: Context | None = None,
+        record: list[Tensor] | None = None,
+    ) -> Tensor:
+        """All quantiles (levels, batch, time, vars), in the order of the config; one level without them."""
+        config = self.config
         batch, time, n_vars = values.shape
-        if (time, n_vars) != (self.config.window, self.config.n_vars):
+        if time != config.window or (not config.any_width and n_vars != config.n_vars):
+            width = "any number of" if config.any_width else config.n_vars
             raise InputError(
-                f"expected windows of {self.config.window} steps x {self.config.n_vars} variables, "
-                f"got {time} x {n_vars}"
+                f"expected windows of {config.window} steps x {width} variables, got {time} x {n_vars}"
             )
         observed = observed.transpose(1, 2)  # (batch, vars, time)
-        normed, mean, std = instance_normalise(values.transpose(1, 2), observed)
-        if self.anchor is not None:
-            normed = self.anchor(normed, observed)
-        z = self.embed(normed, observed)
+        normed, mean, std = instance_normalise(values.transpose(1, 2), observed, shrink=config.lines)
+        view = View.of(normed, observed, mean, std, context) if config.lines else None
+        inputs = [normed if view is None else view.lines]
+        if config.embed_mask:
+            inputs.append(observed.to(values.dtype) / (time if view is None else 1))
+        if view is not None:
+            inputs += [x for name in INPUTS if name in config.inputs for x in INPUTS[name].of(view)]
+        z = self.embed(inputs)
         for i, stage in enumerate(self.stages):
             if i:
                 z = self.downsamples[i - 1](z)
             for block in stage:  # type: ignore[attr-defined]
-                z = block(z, record)
-        filled = self.head(z).view(batch, n_vars, time)
-        if self.anchor is not None:
-            filled = filled + normed
-        out: Tensor = (filled * std + mean).transpose(1, 2)
-        return out
+                z = block(z, n_vars, record)
+        out = self.head(z).view(batch, n_vars, -1, time)  # (batch, vars, levels, time)
+        if view is not None:
+            out = (out * view.reach.unsqueeze(2) if config.bounded else out) + view.lines.unsqueeze(2)
+        filled: Tensor = out * std.unsqueeze(2) + mean.unsqueeze(2)
+        return filled.permute(2, 0, 3, 1)
 
     @torch.no_grad()
     def attention(self, values: Tensor, observed: Tensor) -> list[Tensor]:
         """The attention weights of every block, each (batch, heads, vars, vars); rows sum to 1."""
         record: list[Tensor] = []
-        self(values, observed, record)
+        self(values, observed, record=record)
         return record
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The paper's mean squared error over the target cells; with quantiles their pinball loss."""
+        if self.config.quantiles:
+            return self._pinball(batch).sum() / batch.target.sum().clamp(min=1)
+        error: Tensor = (self(batch.values, batch.observed, batch.context) - batch.values)[batch.target]
+        return error.square().mean() if error.numel() else error.sum()
+
+    def validation_errors(self, batch: Batch) -> Tensor:
+        """Errors of the fill at the target; with quantiles the roots of their pinball losses."""
+        if self.config.quantiles:
+            return self._pinball(batch)[batch.target].sqrt()
+        shown = torch.where(batch.observed, batch.values, 0)
+        errors: Tensor = (self(shown, batch.observed, batch.context) - batch.values)[batch.target]
+        return errors
+
+    def _pinball(self, batch: Batch) -> Tensor:
+        """The loss of each target cell (batch, time, vars), 0 elsewhere, in units of the window's deviation.
+
+        Twice the mean pinball loss of all quantiles and half the absolute error of the middle one. A row
+        counts by the inverse of linear interpolation's error there, so that smooth series, where all errors
+        are small, are learned too. Cells more than `FAR` deviations away cannot be foretold and are left out.
+        """
+        shown = torch.where(batch.observed, batch.values, 0)
+        levels = self.levels(shown, batch.observed, batch.context)
+        with torch.no_grad():
+            observed = batch.observed.transpose(1, 2)
+            normed, mean, std = instance_normalise(shown.transpose(1, 2), observed, shrink=self.config.lines)
+            mean, std = mean.transpose(1, 2), std.transpose(1, 2)
+            lines = straight_lines(normed, observed)[0].transpose(1, 2)
+            truth = (batch.values - mean) / std
+            target = batch.target & (truth.abs() < FAR)
+            linear_error = torch.where(target, (lines - truth).abs(), 0).sum(1, keepdim=True)
+            linear_error /= target.sum(1, keepdim=True).clamp(min=1)
+            weight = torch.where(target, 1 / (linear_error + 0.1), 0)
+        error = (batch.values - levels) / std
+        q = torch.tensor(self.config.quantiles, device=error.device).view(-1, 1, 1, 1)
+        pinball = torch.maximum(q * error, (q - 1) * error).mean(0)
+        return (2 * pinball + 0.5 * error[len(levels) // 2].abs()) * weight
+
+    def for_variables(self, n_vars: int, *, middle_only: bool = False) -> "T1":
+        """A copy to fine-tune on `n_vars` variables, with an encoding of each that is 0 at the start.
+
+        Until it is trained it fills as this network does. `middle_only` keeps the middle quantile alone; its
+        loss is then the mean squared error.
+        """
+        if self.config.encoding != "shared":
+            raise InputError(
+                f"this network has the encoding {self.config.encoding!r}, so its variables are fixed",
+                cure='Start from a network with encoding="shared", as the pretrained one is.',
+            )
+        middle_only = middle_only and bool(self.config.quantiles)
+        quantiles = () if middle_only else self.config.quantiles
+        wide = T1(replace(self.config, n_vars=n_vars, encoding="both", quantiles=quantiles))
+        weights = self.state_dict()
+        if middle_only:
+            middle = len(self.config.quantiles) // 2
+            weights["head.weight"] = weights["head.weight"][middle]
+            weights["head.bias"] = weights["head.bias"][middle : middle + 1]
+        weights["embed.encoding"] = torch.zeros(n_vars, self.config.n_channels, self.config.window)
+        wide.load_state_dict(weights)
+        return wide.to(self.head.weight.device).train(self.training)
 
 
 @torch.no_grad()
-def instance_normalise(values: Tensor, observed: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def instance_normalise(
+    values: Tensor, observed: Tensor, shrink: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
     """Normalise each window's variables by their observed entries; missing entries become 0.
 
-    values, observed: (batch, vars, time). Mean and std are constants to the gradient.
+    values, observed: (batch, vars, time). Mean and std are constants to the gradient. With `shrink`, the
+    deviation of a handful of entries is drawn towards 1, that of the whole series.
     """
     seen = torch.where(observed, values, 0)
     count = observed.sum(-1, keepdim=True)
     mean = seen.sum(-1, keepdim=True) / count.clamp(min=1)
     centred = torch.where(observed, values - mean, 0)
-    variance = centred.square().sum(-1, keepdim=True) / (count - 1).clamp(min=1)
-    std = torch.where(count > 1, (variance + 1e-5).sqrt(), 1)
+    squares = centred.square().sum(-1, keepdim=True)
+    if shrink:
+        weight = 2 * torch.exp(-count.to(values.dtype) / 4)
+        std = ((squares + weight) / ((count - 1).clamp(min=0) + weight) + 1e-5).sqrt()
+    else:
+        std = torch.where(count > 1, (squares / (count - 1).clamp(min=1) + 1e-5).sqrt(), 1)
     return centred / std, mean, std
 
 
@@ -346,8 +445,7 @@ def multiply_adds(config: T1Config) -> dict[str, int]:
     """
     m, c = config.n_vars, config.n_channels
     n_time = 3 if config.cross == "attention" else 1
-    inputs = 2 if config.embed_mask else 1
-    convolutions = 2 * inputs * c * config.window * m
+    convolutions = 2 * config.n_inputs * c * config.window * m
     attention = norms = 0
     for depth, kernel, length in zip(config.depths, config.kernels, config.lengths, strict=True):
         taps = n_time * (kernel + config.small_kernel) * c

@@ -150,7 +150,7 @@ def series(view: View, column: int, limit: int) -> dict[str, Any]:
         "t": _joined(np.diff(view.tick[rows], prepend=0).tolist()),
         "v": _numbers(value[rows], digits),
         "s": (code + 48).astype(np.uint8).tobytes().decode(),
-        "m": (filled.method[view.rows[own], column] + 97).astype(np.uint8).tobytes().decode("latin-1"),
+        "m": "".join(chr(code + 97) for code in filled.method[view.rows[own], column].tolist()),
     }
     if filled.lo is not None and filled.hi is not None:
         made["lo"] = _numbers(filled.lo[view.rows[own], column], digits)

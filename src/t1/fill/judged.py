@@ -1,0 +1,383 @@
+"""A judged fill: fitted methods, who fills what, calibrated intervals, and how wrong it is. It can be kept and sent.
+
+fit: hide cells in copies of the panel, shaped like its own gaps -> let every method learn without them and fill
+them -> blend. apply: fill any panel of the same columns, with the intervals and the scorecard that the fit measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from time import perf_counter
+
+import numpy as np
+
+from t1.arrays import BoolArray, FloatArray, IntArray, Labels, Lengths
+from t1.data.blocks import column_blocks
+from t1.data.kinds import Kind
+from t1.errors import InputError
+from t1.fill.blend import Blend, learn_blend
+from t1.fill.circle import centres, unwind
+from t1.fill.conformal import GUESSES, Calibration, Spread, calibrate, guess_spread, narrowest
+from t1.fill.filled import Filled, Missing
+from t1.fill.gaps import N_CLASSES, Gaps
+from t1.fill.rehearsal import CALIBRATE, CHOOSE, REPORT, Rehearsal, rehearse
+from t1.fill.rules import Rules
+from t1.fill.scorecard import Scorecard, score
+from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
+from t1.methods.catalog import METHODS, fit_of
+from t1.methods.columns import Linear
+from t1.methods.network import network_fit
+from t1.methods.seasons import find_periods, moments
+from t1.methods.t1 import T1Fill
+from t1.methods.tune import TunedFill
+from t1.panel import Panel
+
+GUESS_LEVEL = 0.9  # the level at which ways to guess a spread are compared
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evidence:
+    """What every method made of the hidden cells, in arrays (cells,): all that is known of how good it is."""
+
+    errors: FloatArray  # (methods, cells), fill less truth; NaN where a method had no answer
+    column: IntArray
+    code: IntArray
+    event: IntArray
+    part: IntArray
+    distance: Lengths
+    down: FloatArray | None  # how sure T1 was of each cell
+    up: FloatArray | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JudgedFill:
+    """Fitted methods, their blend and all evidence; it fills any panel of the same columns."""
+
+    columns: tuple[str, ...]
+    methods: tuple[FittedMethod, ...]  # linear first
+    blend: Blend
+    evidence: Evidence
+    scale: FloatArray  # (vars,), the spread of each column
+    alive: BoolArray  # (vars,): columns of which anything was known; the others stay empty
+    missing: IntArray  # (vars, classes): cells of the table of the fit that were missing
+    forced: str | None  # the one method that the user asked for
+    circles: dict[int, float] = field(
+        default_factory=dict
+    )  # columns of angles, and the length of their circle
+    centres: dict[int, float] = field(default_factory=dict)  # where the middle of each lay, unwound
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def method_names(self) -> tuple[str, ...]:
+        return tuple(method.name for method in self.methods)
+
+    @cached_property
+    def scorecard(self) -> Scorecard:
+        """How wrong the fill is, on cells of the fitted table that nothing had learned from."""
+        return self.score(self.missing, None)
+
+    # ------------------------------------------------------------ filling
+
+    def fill(self, panel: Panel, *, rules: Rules | None = None, level: float | None = None) -> Filled:
+        """Fill a panel of the same columns; `level` asks for intervals."""
+        rules = rules or Rules()
+        rules.check(panel.columns)
+        locked = rules.locked_rows(panel.n_rows, panel.times)
+        gaps = Gaps.of(panel.observed, panel.starts)
+        with np.errstate(over="ignore", invalid="ignore"):
+            filled = self._fill(unwind(panel, self.circles, self.centres), gaps, rules, level, locked)
+        for j in self.circles:
+            filled.values[panel.observed[:, j], j] = panel.values[panel.observed[:, j], j]
+        return filled
+
+    def _fill(self, panel: Panel, gaps: Gaps, rules: Rules, level: float | None, locked: BoolArray) -> Filled:
+        calibration = None if level is None else self.calibration(level)
+        wanted = self._wanted(gaps, needs_spread=calibration is not None and calibration.guess == "t1")
+        fills = np.full((len(self.methods), len(gaps)), np.nan)
+        down = up = None
+        for k in np.flatnonzero(wanted).tolist():
+            filled = self.methods[k].fill(panel)
+            fills[k] = filled.values[gaps.row, gaps.column]
+            if filled.down is not None and filled.up is not None:
+                down, up = filled.down[gaps.row, gaps.column], filled.up[gaps.row, gaps.column]
+        fill = self.blend.mix(fills, gaps.column, gaps.code)
+        method, names = self._labels(gaps)
+        lo = hi = None
+        tested = self.blend.tested[gaps.column, gaps.code]
+        if calibration is not None:
+            spread = guess_spread(calibration.guess, gaps.column, gaps.distance, self.scale, down, up)
+            lo, hi = calibration.bands(fill, spread, gaps.column, gaps.code, gaps.distance)
+            tested = tested & calibration.tested[gaps.column, gaps.code]
+        rule = np.zeros(len(gaps), dtype=np.int8)
+        values = panel.values.copy()
+        bounds = np.searchsorted(gaps.column, np.arange(panel.n_vars + 1))
+        for j, name in enumerate(panel.columns):
+            part = slice(bounds[j], bounds[j + 1])
+            rows = gaps.row[part]
+            bands = [] if lo is None or hi is None else [lo[part], hi[part]]
+            around = gaps.around(panel.values, panel.starts, part) if rules.rises(name) else None
+            rule[part] = rules.touch(name, [fill[part], *bands], gaps.length[part], locked[rows], around)
+            values[rows, j] = fill[part]
+        method[np.isnan(fill)] = -1
+        return Filled(
+            values=values,
+            observed=panel.observed,
+            missing=Missing(method=method, gap=gaps.length, rule=rule, tested=tested, lo=lo, hi=hi),
+            method_names=names,
+            scorecard=self.score(_count(gaps, panel.n_vars, self.alive), calibration),
+            columns=panel.columns,
+            notes=self.notes,
+        )
+
+    def _wanted(self, gaps: Gaps, *, needs_spread: bool) -> BoolArray:
+        """The methods that have anything to fill; linear always, for cells without another answer."""
+        used = self.blend.weights[gaps.column, gaps.code]  # (cells, methods)
+        wanted: BoolArray = np.any(used > 0, axis=0)
+        wanted[0] = len(gaps) > 0
+        if needs_spread and len(gaps):
+            wanted |= np.array([name in ("t1", "t1 tuned") for name in self.method_names])
+        return wanted
+
+    def _labels(self, gaps: Gaps) -> tuple[Labels, tuple[str, ...]]:
+        """The code of each cell's method or blend, and the names of the codes."""
+        group = gaps.column * N_CLASSES + gaps.code
+        names: dict[str, int] = {}
+        code = np.zeros(self.blend.weights.shape[0] * N_CLASSES, dtype=np.int16)
+        for g in np.unique(group).tolist():
+            name = self.blend.label(*divmod(g, N_CLASSES))
+            code[g] = names.setdefault(name, len(names))
+        return code[group], tuple(names)
+
+    # ------------------------------------------------------------ judging
+
+    @cached_property
+    def _error(self) -> FloatArray:
+        """The error of the blend at each hidden cell: fills less the same truth mix like the fills."""
+        e = self.evidence
+        return self.blend.mix(e.errors, e.column, e.code.astype(np.int8))
+
+    def _spread(self, guess: str) -> Spread:
+        e = self.evidence
+        return guess_spread(guess, e.column, e.distance, self.scale, e.down, e.up)
+
+    @cached_property
+    def _guess(self) -> str:
+        e = self.evidence
+        mine = e.part == CHOOSE
+        kinds = GUESSES if e.down is not None else GUESSES[1:]
+        spreads = {kind: self._spread(kind).take(mine) for kind in kinds}
+        return narrowest(GUESS_LEVEL, spreads, self._error[mine], e.column[mine], self.scale)
+
+    def calibration(self, level: float) -> Calibration:
+        """How wide intervals must be to hold a share `level` of the truth."""
+        e = self.evidence
+        mine = e.part == CALIBRATE
+        return calibrate(
+            level,
+            self._guess,
+            self._error[mine],
+            self._spread(self._guess).take(mine),
+            e.column[mine],
+            e.code[mine].astype(np.int8),
+            e.event[mine],
+            e.distance[mine],
+            len(self.scale),
+        )
+
+    def score(self, missing: IntArray, calibration: Calibration | None) -> Scorecard:
+        """The scorecard for a table with so many missing cells (vars, classes), from the REPORT cells of the fit."""
+        e = self.evidence
+        mine = e.part == REPORT
+        column, code, error = e.column[mine], e.code[mine].astype(np.int8), self._error[mine]
+        covered = None
+        if calibration is not None:
+            score_of = self._spread(calibration.guess).take(mine).score(error)
+            covered = score_of <= calibration.factor[column, code]
+        return score(
+            columns=self.columns,
+            blend=self.blend,
+            missing=missing,
+            column=column,
+            code=code,
+            event=e.event[mine],
+            error=error,
+            errors=e.errors[:, mine],
+            covered=covered,
+            calibrated=None if calibration is None else calibration.tested,
+            level=None if calibration is None else calibration.level,
+            scale=self.scale,
+            forced=self.forced,
+        )
+
+
+# ---------------------------------------------------------------- fitting
+
+
+def fit_panel(
+    panel: Panel,
+    learning: Learning,
+    *,
+    method: str | None = None,
+    tune: bool = True,
+    kinds: Mapping[str, Kind] | None = None,
+) -> JudgedFill:
+    """Judge methods on a rehearsal of the panel's gaps; `method` names the one to use, whatever it is worth.
+
+    `tune` lets what is left of the budget train T1 on the panel. `kinds` say what columns are: angles are
+    filled on their circle, and codes of categories are taken from the nearest row, for they have no mean.
+    """
+    began = perf_counter()
+    if not panel.observed.any():
+        raise InputError(
+            "every value of the table is missing, so nothing can be learned from it",
+            cure="Check how the file was read: the missing-value code or the decimal sign may be wrong.",
+        )
+    if method is not None:
+        METHODS[method]  # an unknown name is told now
+    if method == "t1-zero":
+        method, tune = "t1", False
+    if not learning.every and panel.observed[:, panel.known].all():
+        return _nothing_to_fill(panel, method)
+    names = ["linear", *([method] if method not in (None, "linear") else [])]
+    if method is None:
+        names = [name for name, entry in METHODS.items() if entry.default]
+    kinds = kinds or {}
+    turns = {j: kinds[c].circular for j, c in enumerate(panel.columns) if c in kinds}
+    circles = {j: turn for j, turn in turns.items() if turn is not None}
+    coded = [j for j, c in enumerate(panel.columns) if c in kinds and kinds[c].name == "category"]
+    panel = unwind(panel, circles)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rehearsal = rehearse(panel, np.random.default_rng(learning.seed))
+        learning.periods = find_periods(rehearsal.masked)
+        judged = _Judged(rehearsal, _scale(panel.values), learning)
+        for name in names:
+            judged.hear(_fit_of(name, learning), forced=name == method)
+        if tune and method in (None, "t1") and learning.weights != "none":
+            judged.tune(forced=method == "t1")
+        fitted = judged.verdict(panel, method, coded, perf_counter() - began)
+    return replace(fitted, circles=circles, centres=centres(panel, circles))
+
+
+@dataclass
+class _Judged:
+    """Methods heard so far: what they learned, and their errors on the hidden cells."""
+
+    rehearsal: Rehearsal
+    scale: FloatArray
+    learning: Learning
+    methods: list[FittedMethod] = field(default_factory=list)
+    errors: list[FloatArray] = field(default_factory=list)
+    spread: tuple[FloatArray, FloatArray] | None = None
+    seconds: list[float] = field(default_factory=list)  # of each method's fill of the rehearsal
+
+    def hear(self, fit: Fit, *, forced: bool = False) -> None:
+        """Let a method learn without the hidden cells and fill them; one that cannot take part is noted."""
+        r = self.rehearsal
+        try:
+            fitted = fit(r.masked, self.learning)
+            began = perf_counter()
+            filled: Fill = fitted.fill(r.panel)
+        except LeftOut as reason:
+            if forced:
+                raise InputError(str(reason), option="budget") from None
+            self.learning.notes.append(str(reason))
+            return
+        self.seconds.append(perf_counter() - began)
+        self.methods.append(fitted)
+        self.errors.append(filled.values[r.row, r.column] - r.truth)
+        if filled.down is not None and filled.up is not None:
+            self.spread = filled.down[r.row, r.column], filled.up[r.row, r.column]
+
+    def tune(self, *, forced: bool) -> None:
+        """Train T1 on the panel with what is left of the budget, as one more method."""
+        start = next((m for m in self.methods if isinstance(m, T1Fill)), None)
+        if start is None:
+            return
+        # every fill that is still to come takes about as long per row as that of the rehearsal
+        rows = self.rehearsal.masked.n_rows / max(self.rehearsal.panel.n_rows, 1)
+        if self.learning.budget is not None:
+            self.learning.budget.ahead += sum(self.seconds) * rows + 2 * self.seconds[-1] * (1 + rows)
+        self.hear(lambda panel, learning: TunedFill.tune(start, panel, learning))
+
+    def verdict(self, panel: Panel, method: str | None, coded: list[int], seconds: float) -> JudgedFill:
+        """Blend the methods, and put together what there is to keep."""
+        r = self.rehearsal
+        names = tuple(m.name for m in self.methods)
+        errors = np.stack(self.errors)
+        mine = r.of(CHOOSE)
+        learned = learn_blend(names, errors[:, mine], r.column[mine], r.code[mine], r.event[mine], self.scale)
+        if "nearest" in names:
+            learned.weights[coded] = 0.0
+            learned.weights[coded, :, names.index("nearest")] = 1.0
+        if method is not None:
+            asked = "t1 tuned" if method == "t1" and "t1 tuned" in names else method
+            learned = Blend.of_one(names, asked, panel.n_vars, learned.tested)
+        gaps = Gaps.of(panel.observed, panel.starts)
+        return JudgedFill(
+            columns=panel.columns,
+            methods=tuple(self.methods),
+            blend=learned,
+            evidence=Evidence(
+                errors=errors,
+                column=r.column,
+                code=r.code.astype(np.intp),
+                event=r.event,
+                part=r.part.astype(np.intp),
+                distance=r.distance,
+                down=None if self.spread is None else self.spread[0],
+                up=None if self.spread is None else self.spread[1],
+            ),
+            scale=self.scale,
+            alive=panel.known,
+            missing=_count(gaps, panel.n_vars, panel.known),
+            forced=method,
+            notes=tuple(dict.fromkeys(self.learning.notes)),
+            seconds=seconds,
+        )
+
+
+def _nothing_to_fill(panel: Panel, method: str | None) -> JudgedFill:
+    """The judged fill of a panel without gaps, for which nothing has to be learned."""
+    none = np.zeros(0, dtype=np.intp)
+    untested = np.zeros((panel.n_vars, N_CLASSES), dtype=bool)
+    return JudgedFill(
+        columns=panel.columns,
+        methods=(Linear(),),
+        blend=Blend.of_one(("linear",), "linear", panel.n_vars, untested),
+        evidence=Evidence(
+            errors=np.zeros((1, 0)),
+            column=none,
+            code=none,
+            event=none,
+            part=none,
+            distance=none.astype(np.int32),
+            down=None,
+            up=None,
+        ),
+        scale=np.ones(panel.n_vars),
+        alive=panel.known,
+        missing=np.zeros((panel.n_vars, N_CLASSES), dtype=np.intp),
+        forced=method,
+    )
+
+
+def _fit_of(name: str, learning: Learning) -> Fit:
+    """T1 without pretrained weights is a network like any other."""
+    return network_fit(name) if name == "t1" and learning.weights == "none" else fit_of(name)
+
+
+def _count(gaps: Gaps, n_vars: int, alive: BoolArray) -> IntArray:
+    """Missing cells (vars, classes) of columns that can be filled."""
+    count = np.bincount(gaps.column * N_CLASSES + gaps.code, minlength=n_vars * N_CLASSES)
+    return np.where(alive[:, None], count.reshape(n_vars, N_CLASSES), 0)
+
+
+def _scale(values: FloatArray) -> FloatArray:
+    """The spread of each column's observed cells (vars,), 1 where there is none."""
+    spread = np.empty(values.shape[1])
+    for block in column_blocks(values.shape):
+        _, spread[block] = moments(values[:, block], ~np.isnan(values[:, block]))
+    return np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)

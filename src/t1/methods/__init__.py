@@ -1,0 +1,1 @@
+"""What fills a gap: one list, `catalog.METHODS`."""

@@ -1,0 +1,85 @@
+"""Methods that fill a column from itself: nothing to learn, or only its season."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from t1.arrays import FloatArray
+from t1.methods.base import Fill, Learning
+from t1.methods.seasons import mean_cycle
+from t1.methods.simple import linear, locf, mean, nearest, over_season
+from t1.panel import Panel
+
+
+@dataclass(frozen=True)
+class _Columnwise:
+    """Applies a function of one series (time, vars) to each series."""
+
+    @classmethod
+    def fit(cls, panel: Panel, learning: Learning) -> Self:
+        return cls()
+
+    @staticmethod
+    def rule(values: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+    def fill(self, panel: Panel) -> Fill:
+        parts = [self.rule(series) for series in panel.series()]
+        return Fill(parts[0] if len(parts) == 1 else np.concatenate(parts))
+
+
+class Linear(_Columnwise):
+    """Straight lines between neighbours, constant beyond the ends."""
+
+    name: ClassVar[str] = "linear"
+    rule = staticmethod(linear)
+
+
+class Nearest(_Columnwise):
+    """The observation nearest in time."""
+
+    name: ClassVar[str] = "nearest"
+    rule = staticmethod(nearest)
+
+
+class Locf(_Columnwise):
+    """The last observation, carried forward."""
+
+    name: ClassVar[str] = "locf"
+    rule = staticmethod(locf)
+
+
+class Mean(_Columnwise):
+    """The mean of the column's observed values in the series."""
+
+    name: ClassVar[str] = "mean"
+    rule = staticmethod(mean)
+
+
+@dataclass(frozen=True, eq=False)
+class Seasonal:
+    """The mean cycle of each series, and straight lines on top of it."""
+
+    name: ClassVar[str] = "seasonal"
+    cycles: dict[Any, FloatArray | None]  # (period, vars) by the id of the series; None: no season
+
+    @classmethod
+    def fit(cls, panel: Panel, learning: Learning) -> Self:
+        cycles: dict[Any, FloatArray | None] = {}
+        for key, values, phase in zip(panel.ids, panel.series(), panel.phase.tolist(), strict=True):
+            period = learning.periods.get(key)
+            if period is None or period >= len(values):
+                cycles[key] = None
+            else:  # from the first row of the series to where the clock begins
+                cycles[key] = np.roll(np.nan_to_num(mean_cycle(values, period)), phase % period, axis=0)
+        return cls(cycles)
+
+    def fill(self, panel: Panel) -> Fill:
+        """A series without a season, or one that was not learned from, has no answer."""
+        out = np.full(panel.values.shape, np.nan)
+        for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
+            cycle = self.cycles.get(key)
+            if cycle is not None:
+                out[span] = over_season(panel.values[span], cycle, phase)
+        return Fill(out)

@@ -1,0 +1,80 @@
+"""T1 as a method: pretrained weights fill any table at once; tuned on the table, they fill it better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from t1.arrays import Float32Array, FloatArray
+from t1.data.scale import Scaler
+from t1.device import resolve_device
+from t1.memory import keep_freed_memory
+from t1.methods.base import Fill, Learning
+from t1.methods.groups import Group, group_columns
+from t1.methods.windows import Relation, fill_series
+from t1.models.t1 import T1
+from t1.panel import Panel
+from t1.weights import load_pretrained
+
+SAMPLE = 8192  # rows from which the relation of columns is learned
+
+
+@dataclass(frozen=True, eq=False)
+class T1Fill:
+    """A network for tables of any width, and what it has to know of this one."""
+
+    name: ClassVar[str] = "t1"
+    network: T1
+    scaler: Scaler
+    groups: tuple[Group, ...]
+    relations: tuple[Relation, ...]  # of the columns of each group
+    periods: dict[Any, int | None]
+
+    @classmethod
+    def fit(cls, panel: Panel, learning: Learning) -> Self:
+        """Nothing is trained: the scale of each column, how columns relate, and their season."""
+        keep_freed_memory()
+        scaler = Scaler.from_observed(panel.values)
+        groups = tuple(group_columns(panel))
+        rows = _sample(panel)
+        return cls(
+            network=load_pretrained(learning.weights).to(resolve_device("auto")).eval(),
+            scaler=scaler,
+            groups=groups,
+            relations=tuple(Relation.of(standard_rows(scaler, rows, g)) for g in groups),
+            periods=dict(learning.periods),
+        )
+
+    def fill(self, panel: Panel) -> Fill:
+        """Each series by itself; columns of which the fit knew nothing have no answer."""
+        out = np.full((3, *panel.values.shape), np.nan)
+        usual = next((p for p in self.periods.values() if p is not None), None)
+        for key, span in zip(panel.ids, panel.spans, strict=True):
+            period = self.periods.get(key, usual)
+            for group, relation in zip(self.groups, self.relations, strict=True):
+                own = group.columns[: group.n_own]
+                if panel.observed[span][:, own].all():
+                    continue
+                standard = standard_rows(self.scaler, panel.values[span], group)
+                levels = fill_series(self.network, standard, period, relation, n_own=group.n_own)
+                for k, part in enumerate((levels.fill, levels.low, levels.high)):
+                    out[k, span, own] = (
+                        part[:, : group.n_own].T * self.scaler.std[own, None] + self.scaler.mean[own, None]
+                    )
+        fill, low, high = out
+        return Fill(fill, down=np.maximum(fill - low, 0), up=np.maximum(high - fill, 0))
+
+
+def _sample(panel: Panel) -> FloatArray:
+    """Rows evenly spread over the panel."""
+    if panel.n_rows <= SAMPLE:
+        return panel.values
+    return panel.values[np.linspace(0, panel.n_rows - 1, SAMPLE).astype(np.intp)]
+
+
+def standard_rows(scaler: Scaler, values: FloatArray, group: Group) -> Float32Array:
+    """The columns of a group in standard units (rows, columns)."""
+    part = Scaler(mean=scaler.mean[group.columns], std=scaler.std[group.columns])
+    return np.clip(part.scale(values[:, group.columns]), -1e6, 1e6).astype(np.float32)

@@ -1,0 +1,236 @@
+"""T1 tuned on the panel: the pretrained weights go on learning from windows of this table, as long as that helps."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.random import Generator, default_rng
+
+from t1.arrays import BoolArray, Float32Array, IntArray
+from t1.device import resolve_device
+from t1.methods.base import Learning, LeftOut
+from t1.methods.groups import Group
+from t1.methods.t1 import T1Fill, standard_rows
+from t1.missing import hide
+from t1.models.base import Batch, Context, Model
+from t1.models.t1 import T1
+from t1.panel import Panel
+from t1.schedule import TrainConfig
+from t1.train import FitResult, fit_source
+
+ROWS = 128  # windows times columns of a step
+SHORTEST = 4.0  # seconds; with less nothing is gained
+EVERY = 25  # steps between two validations
+PATIENCE = 6  # validations without a better loss that end the training
+VALID_BATCHES = 4
+VALID_SHARE = 0.12  # the last share of every series validates, where it is long enough
+SHIFTS = (-1, -2, 1, 2)  # periods away that season inputs look at
+STEPS, MASKS, VALIDATION = 11, 12, 13  # streams of random numbers
+LONG = 150.0  # seconds from which on an encoding of its own for every variable is worth learning
+RATE = 2e-3
+
+
+@dataclass(frozen=True, eq=False)
+class TunedFill(T1Fill):
+    """The pretrained network after some training on the table."""
+
+    name: ClassVar[str] = "t1 tuned"
+
+    @classmethod
+    def tune(cls, start: T1Fill, panel: Panel, learning: Learning) -> Self:
+        """Train with what is left of the budget; raises LeftOut where that is too little."""
+        seconds = learning.left()
+        if seconds < SHORTEST:
+            raise LeftOut(f"T1 was not tuned: {max(seconds, 0):.0f} s of the budget were left for it")
+        return cls.train(start, panel, learning, seconds)[0]
+
+    @classmethod
+    def train(
+        cls,
+        start: T1Fill,
+        panel: Panel,
+        learning: Learning,
+        seconds: float,
+        *,
+        max_steps: int | None = None,
+    ) -> tuple[Self, FitResult]:
+        """Train for so many seconds or steps at most, and keep the weights that validate best."""
+        windows = _Windows(start, panel, learning.seed)
+        if not windows.groups:
+            raise LeftOut("T1 was not tuned: too little was observed")
+        network = _trainable(start, panel.n_vars, seconds)
+        config = TrainConfig(
+            seed=learning.seed,
+            learning_rate=RATE,
+            schedule="cosine",
+            warmup=0.05,
+            optimiser="adamw",
+            weight_decay=0.01,
+            clip=1.0,
+            average=0.97,
+            max_epochs=None,
+            max_steps=max_steps,
+            max_seconds=None if np.isinf(seconds) else seconds,
+            patience=PATIENCE if np.isfinite(seconds) else 2 * PATIENCE,
+            validate_every=EVERY,
+        )
+        batches = [windows.validation(k) for k in range(VALID_BATCHES)]
+        validation = _Validation(batches, windows.fingerprint)
+        before = validation.loss(network, windows.device, lambda: False)
+        result = fit_source(
+            network,
+            windows,
+            config,
+            validation=validation,
+            device=resolve_device("auto"),
+            on_progress=learning.on_progress,
+            should_stop=learning.should_stop,
+        )
+        if result.reason == "stopped":
+            learning.notes.append("training was stopped early; the best weights so far were used")
+        if result.best_loss is None or before is None or result.best_loss >= before:
+            network = start.network  # the training did not help
+        return cls(network.eval(), start.scaler, start.groups, start.relations, start.periods), result
+
+
+def _trainable(start: T1Fill, n_vars: int, seconds: float) -> T1:
+    """A copy to train; in a long training of one group every variable has an encoding of its own."""
+    network = start.network
+    if seconds >= LONG and len(start.groups) == 1 and len(start.groups[0].columns) == n_vars:
+        return network.for_variables(n_vars)
+    copy = T1(network.config)
+    copy.load_state_dict(network.state_dict())
+    return copy
+
+
+@dataclass(frozen=True, eq=False)
+class _Stretch:
+    """One series of one group in standard units."""
+
+    values: Float32Array  # (time, vars), 0 where missing
+    observed: BoolArray
+    period: int | None
+    group: int
+    train_rows: int  # windows that end before this row train
+
+
+class _Windows:
+    """Batches of windows of the panel, with cells hidden as in its own gaps and otherwise."""
+
+    def __init__(self, start: T1Fill, panel: Panel, seed: int) -> None:
+        self.window, self.seed = start.network.config.window, seed
+        self.groups: tuple[Group, ...] = start.groups
+        self.relations = start.relations
+        self.device = resolve_device("auto")
+        self.stretches: list[_Stretch] = []
+        for key, span in zip(panel.ids, panel.spans, strict=True):
+            for g, group in enumerate(start.groups):
+                self._add(standard_rows(start.scaler, panel.values[span], group), start.periods.get(key), g)
+        weight = np.array([s.observed.sum() for s in self.stretches], dtype=np.float64)
+        if not weight.sum():
+            self.groups = ()
+        self.weight = weight / max(weight.sum(), 1)
+        self.by_size = [max(1, ROWS // s.values.shape[1]) for s in self.stretches]
+        crc = 0
+        for s in self.stretches:
+            crc = zlib.crc32(np.ascontiguousarray(s.values).view(np.uint8).data, crc)
+        self.fingerprint = f"{len(self.stretches)} stretches, crc {crc:08x}"
+
+    per_epoch = EVERY
+
+    def _add(self, values: Float32Array, period: int | None, group: int) -> None:
+        short = max(0, self.window - len(values))
+        values = np.pad(values, ((0, short), (0, 0)), constant_values=np.nan) if short else values
+        observed = np.isfinite(values)
+        n = len(values)
+        tail = max(round(n * VALID_SHARE), self.window)
+        train_rows = n - tail if n - tail >= 2 * self.window else n
+        known = np.where(observed, values, 0).astype(np.float32)
+        self.stretches.append(_Stretch(known, observed, period, group, train_rows))
+
+    def batch(self, step: int) -> Batch | None:
+        """The windows of a step: all of one series and group, so that they have the same columns."""
+        rng = default_rng([self.seed, STEPS, step])
+        k = int(rng.choice(len(self.stretches), p=self.weight))
+        stretch = self.stretches[k]
+        begin = rng.integers(0, stretch.train_rows - self.window + 1, self.by_size[k])
+        return self._hidden(stretch, begin, default_rng([self.seed, MASKS, step]))
+
+    def validation(self, number: int) -> Batch | None:
+        """Windows of the last part of a series, where it was kept out of training."""
+        rng = default_rng([self.seed, VALIDATION, number])
+        k = int(rng.choice(len(self.stretches), p=self.weight))
+        stretch = self.stretches[k]
+        last = len(stretch.values) - self.window
+        first = stretch.train_rows if stretch.train_rows < len(stretch.values) else 0
+        return self._hidden(stretch, rng.integers(min(first, last), last + 1, self.by_size[k]), rng)
+
+    def _hidden(self, s: _Stretch, begin: IntArray, rng: Generator) -> Batch | None:
+        rows = begin[:, None] + np.arange(self.window)
+        values, observed = s.values[rows], s.observed[rows]
+        hidden = hide("mixed", observed, rng=rng, values=values, donor_observed=s.observed, rate=(0.02, 0.5))
+        hidden &= observed
+        if not hidden.any():
+            return None
+        seen = observed & ~hidden
+        season = _season_beside(s, rows, hidden)
+        relation = [np.broadcast_to(part, (len(begin), *part.shape)) for part in self.relations[s.group]]
+        context = Context(*(self._tensor(x) for x in (*season, *relation)))
+        return Batch(self._tensor(values), self._tensor(seen), self._tensor(hidden), context=context)
+
+    def _tensor(self, x: Float32Array | BoolArray) -> torch.Tensor:
+        return torch.tensor(np.ascontiguousarray(x), device=self.device)
+
+
+def _season_beside(s: _Stretch, rows: IntArray, hidden: BoolArray) -> list[Float32Array]:
+    """The neighbouring periods of some windows; what is hidden in a window is hidden there too."""
+    shape = hidden.shape
+    if s.period is None or s.period >= len(s.values):
+        return [np.zeros(shape, dtype=np.float32)] * 4
+    window = shape[1]
+    parts: list[Float32Array] = []
+    for shifts in (SHIFTS[:2], SHIFTS[2:]):
+        total, weight = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
+        for k, share in zip(shifts, (1.0, 0.5), strict=True):
+            there = rows + k * s.period
+            inside = (there >= 0) & (there < len(s.values))
+            at = there.clip(0, len(s.values) - 1)
+            seen = s.observed[at] & inside[..., None]
+            own = np.arange(window) + k * s.period
+            here = (own >= 0) & (own < window)
+            seen[:, here] &= ~hidden[:, own[here]]
+            total += share * np.where(seen, s.values[at], 0)
+            weight += np.float32(share) * seen
+        parts += [
+            np.divide(total, weight, out=np.zeros_like(total), where=weight > 0),
+            weight / np.float32(1.5),
+        ]
+    return parts
+
+
+@dataclass(frozen=True, eq=False)
+class _Validation:
+    """Fixed batches that every validation scores."""
+
+    batches: list[Batch | None]
+    fingerprint: str
+
+    @torch.no_grad()
+    def loss(self, model: Model, device: torch.device, should_stop: Callable[[], bool]) -> float | None:
+        """Mean square of the model's errors; None if told to stop."""
+        model.eval()
+        squares, count = 0.0, 0
+        for batch in self.batches:
+            if should_stop():
+                return None
+            if batch is not None:
+                errors = model.validation_errors(batch).double()
+                squares += float(errors.square().sum())
+                count += errors.numel()
+        model.train()
+        return squares / max(count, 1)

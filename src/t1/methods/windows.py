@@ -1,0 +1,221 @@
+"""A network of any width, run over a series of any length: windows, seasons beside them, coarser rates."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from t1.arrays import BoolArray, Float32Array, IntArray
+from t1.data.context import relate
+from t1.data.window import starts
+from t1.models.base import Context
+from t1.models.t1 import T1
+
+ROWS = 1024  # windows times columns that go through the network at once
+PERIODS_AWAY = 14  # how far to look for an observation of the same phase
+RATES = (4, 16, 64, 256)  # rows that are averaged into one, for gaps that the network cannot look across
+REACH = 12  # rows of a gap, at each rate, from which on the next coarser rate takes part
+NEAR = 24.0  # rows from an observation within which the fine fill counts most
+
+
+class Relation(NamedTuple):
+    """How the columns relate: column j is about intercept[j] + weights[j] @ columns; see `relate`."""
+
+    weights: Float32Array  # (vars, vars)
+    intercept: Float32Array  # (vars,)
+    trust: Float32Array  # (vars,)
+
+    @classmethod
+    def of(cls, values: Float32Array) -> "Relation":
+        """Of a table (rows, vars), NaN where missing."""
+        return cls(*(part[0] for part in relate(values[None])))
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The fill and its lower and upper quantile, each (time, vars)."""
+
+    fill: Float32Array
+    low: Float32Array
+    high: Float32Array
+
+    @classmethod
+    def empty(cls, shape: tuple[int, ...]) -> "Levels":
+        return cls(*(np.zeros(shape, dtype=np.float32) for _ in range(3)))
+
+
+def fill_series(
+    network: T1, values: Float32Array, period: int | None, relation: Relation, *, n_own: int | None = None
+) -> Levels:
+    """Fill a series (time, vars) in standard units, NaN where missing.
+
+    Gaps longer than the network can look across get their level from the same network at a coarser rate: there
+    the mean of every `rate` rows is one row. Only the first `n_own` columns matter, the others help.
+    """
+    observed = ~np.isnan(values)
+    n_own = values.shape[1] if n_own is None else n_own
+    fine = run_windows(network, values, observed, period, relation, n_own)
+    length, distance = _gap_sizes(observed)
+    length[:, n_own:] = 0
+    for rate in RATES:
+        far = length > REACH * rate
+        if not far.any() or len(values) < 3 * rate:
+            break
+        means, seen = _block_means(values, observed, rate)
+        known = seen.any(axis=0)
+        step = None if period is None or period < 3 * rate else round(period / rate)
+        coarse = run_windows(network, np.where(seen, means, np.nan), seen, step, relation, n_own)
+        weight = np.where(far & known, np.minimum(distance / (NEAR * rate / RATES[0]), 1.0), 0.0)
+        weight = weight.astype(np.float32)
+        fine = _with_level(fine, coarse, rate, weight)
+    return fine
+
+
+def fill_windows(network: T1, values: Float32Array, period: int | None, relation: Relation) -> Float32Array:
+    """Fill windows (batch, time, vars) in standard units, NaN where missing, each from itself alone."""
+    n, time, n_vars = values.shape
+    short = network.config.window - time
+    if short:  # missing rows at the end
+        values = np.pad(values, ((0, 0), (0, short), (0, 0)), constant_values=np.nan)
+    observed = ~np.isnan(values)
+    known = np.where(observed, values, 0).astype(np.float32)
+    wide = (values.shape[1], n * n_vars)  # all windows side by side: each looks for its own periods
+    season = _season(
+        known.transpose(1, 0, 2).reshape(wide), observed.transpose(1, 0, 2).reshape(wide), period
+    )
+    beside = [part.reshape(-1, n, n_vars).transpose(1, 0, 2) for part in season]
+    out = np.empty(values.shape, dtype=np.float32)
+    at_once = max(1, ROWS // n_vars)
+    for i in range(0, n, at_once):
+        some = slice(i, i + at_once)
+        out[some] = _levels(network, known[some], observed[some], [x[some] for x in beside], relation)[0]
+    return np.where(observed, values, out)[:, :time]
+
+
+def run_windows(
+    network: T1,
+    values: Float32Array,
+    observed: BoolArray,
+    period: int | None,
+    relation: Relation,
+    n_own: int,
+) -> Levels:
+    """Windows that overlap by half, of which those with a gap; each cell trusts the middle of a window most."""
+    window, (length, n_vars) = network.config.window, values.shape
+    n = max(length, window)
+    if n > length:
+        pad = ((0, n - length), (0, 0))
+        values = np.pad(values, pad, constant_values=np.nan)
+        observed = np.pad(observed, pad)
+    known = np.where(observed, values, 0).astype(np.float32)
+    season = _season(known, observed, period)
+    begin = starts(n, window, window // 2)
+    gappy = np.concatenate([[0], np.cumsum(~observed[:, :n_own].all(axis=1))])
+    begin = begin[gappy[begin + window] > gappy[begin]]
+    steps = np.arange(window)
+    trust = np.minimum(steps + 1, window - steps).astype(np.float32)[:, None] ** 2
+    total, weight = np.zeros((3, n, n_vars), dtype=np.float32), np.zeros((n, 1), dtype=np.float32)
+    at_once = max(1, ROWS // n_vars)
+    for i in range(0, len(begin), at_once):
+        first = begin[i : i + at_once]
+        rows = first[:, None] + steps
+        levels = _levels(network, known[rows], observed[rows], [part[rows] for part in season], relation)
+        for k, start in enumerate(first.tolist()):
+            total[:, start : start + window] += levels[:, k] * trust
+            weight[start : start + window] += trust
+    out = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+    return Levels(*out[:, :length])
+
+
+@torch.no_grad()
+def _levels(
+    network: T1,
+    values: Float32Array,
+    observed: BoolArray,
+    season: list[Float32Array],
+    relation: Relation,
+) -> Float32Array:
+    """Fill, low and high of some windows, (3, batch, time, vars)."""
+    device = next(network.parameters()).device
+    shared = [np.broadcast_to(part, (len(values), *part.shape)) for part in relation]
+    parts = [
+        torch.tensor(np.ascontiguousarray(x), device=device) for x in (values, observed, *season, *shared)
+    ]
+    levels = network.levels(parts[0], parts[1], Context(*parts[2:]))
+    levels = levels.sort(dim=0).values
+    chosen = levels[[len(levels) // 2, 0, len(levels) - 1]]
+    out: Float32Array = chosen.cpu().numpy()
+    return out
+
+
+def _season(known: Float32Array, observed: BoolArray, period: int | None) -> list[Float32Array]:
+    """What the two nearest observations of the same phase before and after each cell say, and their weight."""
+    if period is None or period >= len(known):
+        return [np.zeros_like(known)] * 4
+    parts = []
+    for direction in (-1, 1):
+        total, weight = np.zeros_like(known), np.zeros_like(known)
+        for away in range(1, PERIODS_AWAY + 1):
+            shift = away * period
+            if shift >= len(known) or (weight >= 1.5).all():
+                break
+            if direction < 0:
+                here, there = slice(shift, None), slice(None, -shift)
+            else:
+                here, there = slice(None, -shift), slice(shift, None)
+            share = np.where(weight[here] == 0, 1.0, np.where(weight[here] == 1, 0.5, 0.0))
+            share = (share * observed[there]).astype(np.float32)
+            total[here] += share * known[there]
+            weight[here] += share
+        mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+        parts += [mean, weight / np.float32(1.5)]
+    return parts
+
+
+def _block_means(values: Float32Array, observed: BoolArray, rate: int) -> tuple[Float32Array, BoolArray]:
+    """Means of the observed cells of every `rate` rows, and where there is any, each (blocks, vars)."""
+    pad = ((0, -len(values) % rate), (0, 0))
+    shape = (-1, rate, values.shape[1])
+    known = np.pad(np.where(observed, values, 0), pad).reshape(shape)
+    count = np.pad(observed, pad).reshape(shape).sum(axis=1)
+    means = np.divide(known.sum(axis=1), count, out=np.zeros(count.shape, np.float32), where=count > 0)
+    return means.astype(np.float32), count > 0
+
+
+def _with_level(fine: Levels, coarse: Levels, rate: int, weight: Float32Array) -> Levels:
+    """The fine fill with the level of the coarse one where `weight` says so; what is fine about it stays."""
+    n = len(weight)
+    centre = np.arange(len(coarse.fill)) * rate + (rate - 1) / 2
+    everywhere = np.ones(fine.fill.shape, dtype=bool)
+    means, _ = _block_means(fine.fill, everywhere, rate)
+    if n % rate:  # the last block was padded with zeros
+        means[-1] *= rate / (n % rate)
+
+    def spread_out(blocks: Float32Array) -> Float32Array:
+        out = np.empty_like(weight)
+        for j in np.flatnonzero(weight.any(axis=0)):
+            out[:, j] = np.interp(np.arange(n), centre, blocks[:, j])
+        out[:, ~weight.any(axis=0)] = 0
+        return out
+
+    fill = fine.fill + weight * spread_out(coarse.fill - means)
+    down, up = fine.fill - fine.low, fine.high - fine.fill
+    coarse_down, coarse_up = spread_out(coarse.fill - coarse.low), spread_out(coarse.high - coarse.fill)
+    return Levels(
+        fill,
+        fill - np.maximum(down, weight * coarse_down),
+        fill + np.maximum(up, weight * coarse_up),
+    )
+
+
+def _gap_sizes(observed: BoolArray) -> tuple[IntArray, IntArray]:
+    """For every missing cell the length of its run and the rows to the nearest observation; 0 where observed."""
+    n = len(observed)
+    rows = np.arange(n)[:, None]
+    before = np.maximum.accumulate(np.where(observed, rows, -1), axis=0)
+    after = np.minimum.accumulate(np.where(observed, rows, n)[::-1], axis=0)[::-1]
+    length = np.where(observed, 0, after - before - 1)
+    to_before = np.where(before < 0, n, rows - before)
+    to_after = np.where(after == n, n, after - rows)
+    return length, np.minimum(to_before, to_after)

@@ -1,0 +1,359 @@
+"""A judged fill, from a panel with holes to values, intervals and a scorecard."""
+
+import json
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from closed_form import driven, fit_closed, holes, walks
+from t1.errors import InputError
+from t1.fill import judged as module
+from t1.fill.blend import Blend
+from t1.fill.gaps import CLASS_NAMES, N_CLASSES, Gaps
+from t1.fill.judged import fit_panel
+from t1.fill.rehearsal import CALIBRATE, CHOOSE, REPORT, rehearse
+from t1.fill.rules import Rules
+from t1.methods.base import Fill, Learning, LeftOut
+from t1.methods.columns import Linear, Locf, Mean, Nearest
+from t1.methods.simple import linear
+from t1.panel import Panel
+
+NAN = np.nan
+cells = st.one_of(st.just(NAN), st.floats(-1e6, 1e6), st.sampled_from([1e308, -1e308, 0.0]))
+
+
+def assert_observed_kept(panel: Panel, values: np.ndarray) -> None:
+    seen = panel.observed
+    assert values[seen].tobytes() == panel.values[seen].tobytes()  # bit for bit, -0.0 as well
+
+
+@settings(max_examples=60)
+@given(
+    hnp.arrays(float, st.tuples(st.integers(1, 40), st.integers(1, 3)), elements=cells),
+    st.sets(st.integers(1, 39), max_size=2),
+)
+def test_observed_cells_are_never_changed_and_odd_tables_pass(table, cuts):
+    panel = Panel.of(table.copy(), starts=[0, *sorted(c for c in cuts if c < len(table))])
+    if not panel.observed.any():
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = fit_closed(panel)
+        filled = fitted.fill(panel, level=0.9)
+    np.testing.assert_array_equal(panel.values, table)
+    assert_observed_kept(panel, filled.values)
+    observed = panel.observed
+    assert ((filled.method >= 0) == (~observed & ~np.isnan(filled.values))).all()
+    assert np.isnan(filled.values[:, ~panel.known]).all()
+    for s, span in enumerate(panel.spans):  # every column that the series knows is filled in all of it
+        alive = observed[span].any(axis=0)
+        assert np.isfinite(filled.values[span][:, alive]).all(), s
+    json.dumps(filled.scorecard.to_dict(), allow_nan=False)
+    filled.scorecard.to_text()
+    assert len(filled.provenance) == (filled.method >= 0).sum()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [[1.0, NAN]],
+        [[1.0], [NAN]],
+        [[NAN], [2.0], [NAN]],
+        [[1e308, 1.0], [NAN, NAN], [1e308, 2.0], [-1e308, NAN], [NAN, 3.0]] * 20,
+        [[5.0, 1.0], [NAN, NAN], [5.0, 7.0]] * 40,
+        [[NAN, 1.0], [NAN, NAN], [NAN, 3.0]] * 30,
+    ],
+    ids=["one row", "one column", "one value", "1e308", "constant", "an empty column"],
+)
+def test_tables_with_next_to_nothing_to_learn_from(values):
+    panel = Panel.of(values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        filled = fit_closed(panel).fill(panel, level=0.8)
+    assert_observed_kept(panel, filled.values)
+    assert np.isfinite(filled.values[:, panel.known]).all()
+    assert np.isnan(filled.values[:, ~panel.known]).all()
+
+
+def test_a_constant_column_is_filled_with_its_value():
+    panel = Panel.of(np.column_stack([np.full(300, 5.0), holes(walks(300, 1))[:, 0]]))
+    values = panel.values.copy()
+    values[50:60, 0] = values[100, 0] = values[-30:, 0] = NAN
+    panel = panel.with_values(values)
+    filled = fit_closed(panel).fill(panel, level=0.9)
+    assert (filled.values[:, 0] == 5).all()
+    gap = ~panel.observed[:, 0]
+    assert (filled.lo[gap, 0] <= 5).all() and (filled.hi[gap, 0] >= 5).all()
+
+
+def test_the_better_method_fills_and_is_better():
+    truth = driven()
+    panel = Panel.of(holes(truth), list("abcd"))
+    filled = fit_closed(panel).fill(panel)
+    hidden = ~panel.observed
+    error = np.abs(filled.values - truth)[hidden].mean()
+    assert error < 0.3 * np.abs(linear(panel.values) - truth)[hidden].mean()
+    assert all(s.method.startswith("regression") for s in filled.scorecard.scores)
+    assert "less error than linear interpolation" in filled.scorecard.verdict
+    assert set(filled.provenance["method"].dropna()) == {s.method for s in filled.scorecard.scores}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_walks_are_filled_as_well_as_by_straight_lines(seed):
+    truth = walks(seed=seed)
+    panel = Panel.of(holes(truth, 0.07, seed=seed + 9))
+    filled = fit_closed(panel, seed=seed).fill(panel)
+    hidden = ~panel.observed
+    error, line = (np.abs(x - truth)[hidden].mean() for x in (filled.values, linear(panel.values)))
+    assert error < 1.02 * line
+
+
+def test_the_scorecard_tells_the_truth_about_the_real_gaps():
+    truth = driven(3000, noise=0.5, seed=3)
+    panel = Panel.of(holes(truth, 0.08), list("abcd"))
+    filled = fit_closed(panel).fill(panel, level=0.9)
+    for score in filled.scorecard.scores:
+        if score.gap == "1":
+            j = "abcd".index(score.column)
+            real = np.abs(filled.values - truth)[filled.gap[:, j] == 1, j].mean()
+            assert score.mae == pytest.approx(real, rel=0.35)
+    assert filled.scorecard.coverage == pytest.approx(0.9, abs=0.04)
+
+
+@dataclass(frozen=True, eq=False)
+class Spy:
+    """A method that remembers what it was shown, and fills with a constant."""
+
+    shown: list
+    constant: float = 0.0
+    name: str = "mean"
+
+    def fit(self, panel: Panel, learning: Learning) -> "Spy":
+        self.shown.append(panel)
+        return self
+
+    def fill(self, panel: Panel) -> Fill:
+        self.shown.append(panel)
+        return Fill(np.where(panel.observed, panel.values, self.constant))
+
+
+def spied(monkeypatch, panel: Panel, constant: float = 0.0):
+    spy = Spy([], constant)
+    usual = module.fit_of
+    monkeypatch.setattr(module, "fit_of", lambda name: spy.fit if name == "mean" else usual(name))
+    return spy, fit_panel(panel, Learning(seed=3), method="mean", tune=False)
+
+
+def test_a_method_never_sees_what_it_is_judged_on(monkeypatch):
+    panel = Panel.of(holes(driven()))
+    spy, fitted = spied(monkeypatch, panel)
+    learned_from, filled = spy.shown
+    rehearsal = rehearse(panel, np.random.default_rng(3))
+    assert len(fitted.evidence.column) == len(rehearsal) > 100
+    judged_on = set(rehearsal.truth.tolist())
+    assert not judged_on & set(learned_from.values[learned_from.observed].tolist())
+    assert np.isnan(filled.values[rehearsal.row, rehearsal.column]).all()
+    fitted.fill(panel)
+    np.testing.assert_array_equal(spy.shown[-1].values, panel.values)  # at last nothing is held back
+
+
+def test_cells_a_method_cannot_fill_are_left_to_linear(monkeypatch):
+    panel = Panel.of(holes(driven()))
+    _, fitted = spied(monkeypatch, panel, constant=NAN)
+    np.testing.assert_array_equal(fitted.fill(panel).values, linear(panel.values))
+
+
+def test_a_method_asked_for_is_used_everywhere_and_scored_beside_linear():
+    panel = Panel.of(holes(walks(2000, 2)), ["a", "b"])
+    fitted = fit_closed(panel, method="nearest")
+    filled = fitted.fill(panel)
+    assert {s.method for s in filled.scorecard.scores} == {"nearest"}
+    assert all(s.mae > s.linear_mae for s in filled.scorecard.scores if s.cells > 30)
+    assert "more error than linear interpolation" in filled.scorecard.verdict
+    with pytest.raises(InputError, match="Did you mean 'nearest'"):
+        fit_panel(panel, Learning(), method="nearst")
+
+
+def test_the_fill_of_a_blend_is_the_weighted_mean_of_the_methods_fills():
+    panel = Panel.of(holes(driven(600)))
+    fitted = fit_closed(panel)
+    rng = np.random.default_rng(0)
+    weights = rng.dirichlet(np.ones(4), (4, N_CLASSES))
+    mixed = replace(fitted, blend=Blend(fitted.method_names, weights, fitted.blend.tested))
+    fills = np.stack([method.fill(panel).values for method in fitted.methods])
+    fills = np.where(np.isnan(fills), fills[:1], fills)
+    filled = mixed.fill(panel)
+    known = [name for name in fitted.method_names if name != "seasonal"]  # it has no answer: no season
+    assert len(known) == 3
+    share = weights.copy()
+    share[..., fitted.method_names.index("seasonal")] = 0
+    share /= share.sum(axis=2, keepdims=True)
+    hidden = np.argwhere(~panel.observed)
+    gaps = Gaps.of(panel.observed, panel.starts)
+    expected = np.einsum("cm,mc->c", share[gaps.column, gaps.code], fills[:, gaps.row, gaps.column])
+    np.testing.assert_allclose(filled.values[gaps.row, gaps.column], expected, rtol=1e-9)
+    assert len(hidden) == len(gaps)
+
+
+def test_series_of_a_panel_do_not_touch():
+    rng = np.random.default_rng(0)
+    level = np.repeat([0.0, 1000.0, -500.0], 400)
+    table = holes(level[:, None] + rng.normal(size=(1200, 2)))
+    table[[0, 1, 399, 400, 401, 799, 800, 1199]] = NAN
+    panel = Panel.of(table, starts=[0, 400, 800], ids=list("abc"))
+    filled = fit_closed(panel).fill(panel, level=0.9)
+    assert np.abs(filled.values - level[:, None]).max() < 10
+    for span in panel.spans:
+        alone = Panel.of(table[span])
+        np.testing.assert_array_equal(filled.gap[span], fit_closed(alone).fill(alone).gap)
+    assert all(s.linear_mae < 5 for s in filled.scorecard.scores if s.linear_mae is not None)
+
+
+def test_provenance_and_rules():
+    table = np.arange(40.0).reshape(20, 2) + 0.25
+    table[3, 0] = table[5:9, 1] = table[15, 1] = NAN
+    panel = Panel.of(table, ["a", "b"])
+    rules = Rules(max_gap=2, integer={"b"}, maximum={"a": 5.0}, locked=[(15, 15)])
+    origin = fit_closed(panel).fill(panel, rules=rules, level=0.5).provenance
+    names = ["row", "column", "method", "gap_length", "value", "lo", "hi", "tested", "rule"]
+    assert list(origin.columns) == names
+    assert origin["row"].tolist() == [3, 5, 6, 7, 8, 15]
+    assert origin["column"].tolist() == ["a", "b", "b", "b", "b", "b"]
+    assert origin["rule"].tolist() == ["clipped", *["max gap"] * 4, "locked"]
+    assert origin["gap_length"].tolist() == [1, 4, 4, 4, 4, 1]
+    assert origin["value"][0] == 5 and origin["value"][1:].isna().all()
+    assert origin["method"].iloc[0] == "linear" and origin["method"][1:].isna().all()
+
+
+def test_intervals_hold_the_fill_and_are_absent_elsewhere():
+    panel = Panel.of(holes(driven(600)))
+    fitted = fit_closed(panel)
+    filled = fitted.fill(panel, level=0.8)
+    hidden = ~panel.observed
+    assert (filled.lo[hidden] <= filled.values[hidden]).all() and (filled.values <= filled.hi)[hidden].all()
+    assert np.isnan(filled.lo[~hidden]).all() and np.isnan(filled.hi[~hidden]).all()
+    assert fitted.fill(panel).lo is None
+    wide = fitted.fill(panel, level=0.95)
+    assert ((wide.hi - wide.lo)[hidden] >= (filled.hi - filled.lo)[hidden]).mean() > 0.99
+    with pytest.raises(InputError, match="Give 0.9 for 90 %"):
+        fitted.fill(panel, level=90)
+
+
+def test_the_same_seed_gives_the_same_fill():
+    panel = Panel.of(holes(driven(1000)))
+    one, two = (fit_closed(panel, seed=7).fill(panel, level=0.9) for _ in range(2))
+    np.testing.assert_array_equal(one.values, two.values)
+    np.testing.assert_array_equal(one.missing.lo, two.missing.lo)
+    assert one.scorecard == two.scorecard
+
+
+def test_it_fills_another_panel_with_the_errors_that_the_fit_measured():
+    truth = driven(2400)
+    panel, later = Panel.of(holes(truth[:2000])), Panel.of(holes(truth[2000:], seed=5))
+    fitted = fit_closed(panel, every=True)
+    filled = fitted.fill(later, level=0.9)
+    assert np.isfinite(filled.values).all()
+    hidden = ~later.observed
+    truth = truth[2000:]
+    assert (
+        np.abs(filled.values - truth)[hidden].mean()
+        < 0.3 * np.abs(linear(later.values) - truth)[hidden].mean()
+    )
+    assert filled.scorecard.cells == fitted.scorecard.cells  # measured at the fit
+    assert filled.scorecard.missing == hidden.sum()  # counted in the table that is filled
+    inside = (filled.lo <= truth) & (truth <= filled.hi)
+    assert inside[hidden].mean() == pytest.approx(0.9, abs=0.1)  # of 160 cells
+
+
+def test_no_gaps_are_answered_at_once_without_fitting_anything(monkeypatch):
+    monkeypatch.setattr(module, "fit_of", lambda name: pytest.fail(f"{name} was fitted"))
+    monkeypatch.setattr(module, "rehearse", lambda *_: pytest.fail("cells were hidden"))
+    panel = Panel.of(walks(500))
+    filled = fit_panel(panel, Learning()).fill(panel, level=0.9)
+    np.testing.assert_array_equal(filled.values, panel.values)
+    assert filled.n_filled == 0 and filled.scorecard.verdict == "Nothing was missing."
+    assert len(filled.provenance) == 0
+
+
+def test_columns_without_any_value_do_not_count_as_gaps(monkeypatch):
+    monkeypatch.setattr(module, "rehearse", lambda *_: pytest.fail("cells were hidden"))
+    panel = Panel.of(np.column_stack([walks(100, 2), np.full(100, NAN)]))
+    filled = fit_panel(panel, Learning()).fill(panel, level=0.9)
+    assert np.isnan(filled.values[:, 2]).all() and filled.n_filled == 0
+
+
+def test_a_fit_to_be_kept_learns_also_where_nothing_is_missing():
+    panel = Panel.of(driven(800))
+    later = Panel.of(holes(driven(300, seed=8)))
+    fitted = fit_closed(panel, every=True)
+    filled = fitted.fill(later, level=0.9)
+    assert any("regression" in s.method for s in filled.scorecard.scores)
+    assert np.isfinite(filled.missing.lo).all()
+
+
+def test_parts_do_different_work(monkeypatch):
+    """REPORT errors do not move the blend, nor the intervals; CALIBRATE errors do not move the blend."""
+    panel = Panel.of(holes(driven(900, noise=0.5)))
+    fitted = fit_closed(panel)
+    e = fitted.evidence
+    for part in (CALIBRATE, REPORT):
+        errors = e.errors.copy()
+        errors[:, e.part == part] *= 100
+        other = replace(fitted, evidence=replace(e, errors=errors))
+        before, after = fitted.calibration(0.9), other.calibration(0.9)
+        assert after.guess == before.guess
+        moved = not np.allclose(after.factor, before.factor, equal_nan=True)
+        assert moved == (part == CALIBRATE)
+        if part == REPORT:
+            assert other.scorecard.scaled_mae > 50 * fitted.scorecard.scaled_mae
+    assert {CHOOSE, CALIBRATE, REPORT} == set(e.part.tolist())
+
+
+def test_what_was_left_out_is_said_and_linear_fills(monkeypatch):
+    def no(panel, learning):
+        raise LeftOut("regression was left out")
+
+    usual = module.fit_of
+    monkeypatch.setattr(module, "fit_of", lambda name: no if name == "regression" else usual(name))
+    panel = Panel.of(holes(walks(300, 2)))
+    fitted = fit_closed(panel, names=("linear", "regression"))
+    assert fitted.notes == ("regression was left out",)
+    np.testing.assert_array_equal(fitted.fill(panel).values, linear(panel.values))
+    with pytest.raises(InputError, match="left out"):
+        fit_closed(panel, method="regression")
+
+
+def test_more_blends_than_a_byte_can_number():
+    panel = Panel.of(holes(driven(60, 300)))
+    fitted = fit_closed(panel)
+    rng = np.random.default_rng(0)
+    methods = (Linear(), Nearest(), Locf(), Mean(), fitted.methods[-1])
+    weights = rng.dirichlet(np.ones(5), (300, N_CLASSES)) * (rng.random((300, N_CLASSES, 5)) < 0.7)
+    weights[..., 0] += 0.01
+    names = tuple(method.name for method in methods)
+    blend = Blend(names, weights / weights.sum(axis=2, keepdims=True), fitted.blend.tested)
+    evidence = replace(
+        fitted.evidence, errors=np.resize(fitted.evidence.errors, (5, len(fitted.evidence.column)))
+    )
+    filled = replace(fitted, methods=methods, blend=blend, evidence=evidence).fill(panel)
+    gaps = Gaps.of(panel.observed, panel.starts)
+    told = np.array(filled.method_names)[filled.missing.method]
+    assert len(set(told)) > 128
+    for k in range(0, len(gaps), 97):
+        assert told[k] == blend.label(int(gaps.column[k]), int(gaps.code[k]))
+
+
+def test_nothing_observed_is_refused():
+    with pytest.raises(InputError, match="every value of the table is missing"):
+        fit_panel(Panel.of(np.full((20, 2), NAN)), Learning())
+
+
+def test_every_class_that_is_filled_has_a_name():
+    panel = Panel.of(holes(walks(900, 2), 0.3))
+    filled = fit_closed(panel).fill(panel)
+    assert {s.gap for s in filled.scorecard.scores} <= set(CLASS_NAMES)
