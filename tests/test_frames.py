@@ -53,6 +53,8 @@ def test_text_times_are_read_as_in_a_file():
     frame = read(table, time="when")
     assert frame.time[1] == np.datetime64("2024-01-14T06:00") and frame.columns == ("v",)
     np.testing.assert_array_equal(read(table).time, frame.time)  # and found without being named
+    late = pd.DataFrame({"when": ["2024-01-01"] * 60 + ["soon"], "v": np.arange(61.0)})
+    assert read(late).time is None  # not named, so it is no error
     with pytest.raises(InputError, match="no date"):
         read(table.assign(when=["2024-01-01", "soon", "2024-01-03", "x"]), time="when")
 
