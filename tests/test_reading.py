@@ -1,6 +1,8 @@
 """What a user may decide about reading, what is told before time is spent, and other containers."""
 
+import doctest
 import gzip
+import importlib
 import re
 import time
 from pathlib import Path
@@ -48,6 +50,16 @@ def test_the_user_names_the_line_of_names_the_comments_and_the_units(put, tmp_pa
     with pytest.raises(InputError, match="line 30") as caught:
         read_file(source, header_row=30)
     assert caught.value.option == "header_row"
+
+
+def test_lines_longer_than_what_is_looked_at_first(put, tmp_path):
+    n = 60_000
+    names = ",".join(f"c{j:020}" for j in range(n))
+    text = f"{names}\n" + "".join(f"{i}.5" + f",{i}" * (n - 1) + "\n" for i in range(4))
+    file = read_file(put(text))
+    assert file.values.shape == (4, n) and file.columns[-1] == f"c{n - 1:020}"
+    file.write(tmp_path / "out.csv", file.values)
+    assert (tmp_path / "out.csv").read_text() == text
 
 
 def test_names_that_are_numbers_are_still_names(put):
@@ -122,6 +134,14 @@ def test_two_columns_tell_series_apart(put):
     assert file.id_columns == ("site", "depth") and set(file.ids) == {"x / u", "x / v", "y / u", "y / v"}
     assert set(read_file(put(text), id=["site", "depth"]).ids) == set(file.ids)
     assert len(set(read_file(put(text), id="site").ids)) == 2
+
+
+def test_repeated_stamps_are_told_where_nothing_tells_them_apart(put):
+    rows = [f"2020-01-{i // 2 + 1:02},{i % 5}" for i in range(20)]
+    file = read_file(put("date,v\n" + "\n".join(rows)))
+    assert file.ids is None and any("name what does (id)" in text for text in file.problems)
+    numbered = [f"2020-01-{i // 2 + 1:02},{101 + i % 2},{i % 5}" for i in range(20)]
+    assert read_file(put("date,station,v\n" + "\n".join(numbered))).id_columns == ("station",)
 
 
 def test_the_repeated_hour_of_autumn_is_no_second_series(put):
@@ -301,3 +321,9 @@ def test_look_at_a_table_in_python():
     assert "index" in t1.look(frame.set_index("t")[["wind_dir"]]).understood[0]
     assert "no time" in t1.look(np.array([[1.0], [2.0]])).understood[0]
     assert "nothing to fill" in str(t1.look(np.array([[1.0], [2.0]])))
+
+
+@pytest.mark.parametrize("module", ["durations", "data.dates", "data.respect", "data.look"])
+def test_the_examples_in_docstrings_are_true(module):
+    result = doctest.testmod(importlib.import_module(f"t1.{module}"))
+    assert result.attempted and not result.failed

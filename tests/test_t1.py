@@ -468,6 +468,21 @@ def test_the_loss_of_quantiles_is_the_pinball_loss_in_units_of_the_window():
     assert float(errors.square().mean()) == pytest.approx(float(loss), rel=1e-5)
 
 
+def test_a_variable_of_which_nothing_was_observed_counts_as_much_as_others():
+    """Its straight line is 0, and its error in units of the table is what the loss is relative to."""
+    torch.manual_seed(0)
+    model = T1(T1Config(**ANY_TABLE)).eval()  # fills with lines
+    batch = some_windows(2)
+    batch.observed[..., 1], batch.target[..., 1], batch.target[..., 0] = False, True, False
+    truth = batch.values[..., 1] = torch.randn(3, 24) / 2
+    with torch.no_grad():
+        loss = float(model.loss(batch))
+    pinball = torch.stack([torch.maximum(q * truth, (q - 1) * truth) for q in QUANTILES]).mean(0)
+    cells = (2 * pinball + 0.5 * truth.abs()) / (truth.abs().mean(1, keepdim=True) + 0.1)
+    assert loss == pytest.approx(float(cells.mean()), rel=1e-4)
+    assert loss > 0.5
+
+
 def test_without_quantiles_the_loss_is_the_mean_squared_error_and_knows_the_context():
     model = any_table(quantiles=()).eval()
     batch = some_windows(2)

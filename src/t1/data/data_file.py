@@ -138,6 +138,10 @@ class DataFile(ABC):
     def all_columns(self) -> tuple[str, ...]:
         """The names of all columns of the file, in its order."""
 
+    @abstractmethod
+    def texts(self, name: str) -> list[str]:
+        """The cells of any column as text."""
+
     def _check_shapes(self, extra: Mapping[str, AnyArray], new_rows: NewRows | None) -> None:
         for name, cells in extra.items():
             if cells.shape != (len(self.values),):

@@ -46,7 +46,7 @@ def read_file(source: str | Path, **options: Any) -> DataFile:
         if raw.startswith(b"\x1f\x8b"):
             raw = unpack(raw)
             name = name.removesuffix(".gz")
-        return _read(raw, name, reading)
+        return reshape(_read(raw, name, reading), reading)
     except InputError as error:
         where = "standard input" if str(source) == "-" else str(source)
         raise InputError(f"{where}: {error.message}", cure=error.cure, option=error.option) from None
@@ -64,7 +64,7 @@ def _read(raw: bytes, name: str, reading: Reading) -> DataFile:
     if not raw.strip(b"\xef\xbb\xbf \t\r\n"):
         raise InputError("the file is empty.", cure="Its first line must hold the names of the columns.")
     raw += bytes(PAD)
-    return reshape(read_csv(raw, reading, prefer_tab=name.endswith(".tsv"), wide=wide), reading)
+    return read_csv(raw, reading, prefer_tab=name.endswith(".tsv"), wide=wide)
 
 
 def unpack(raw: bytes) -> bytes:

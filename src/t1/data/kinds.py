@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -105,25 +105,6 @@ def named_kind(name: str, column: FloatArray) -> Kind:
     if name in ("category", "on/off"):
         return replace(kind, states=tuple(seen.tolist()), integer=bool((seen == np.rint(seen)).all()))
     return kind
-
-
-def respect(kind: Kind, fill: FloatArray) -> FloatArray:
-    """Fills (cells,) as the kind allows them: in bounds, whole, on the circle, one of the states.
-
-    That a counter never goes down depends on its neighbours, and is left to whoever knows them.
-    """
-    if kind.circular is not None:
-        fill = np.mod(fill, kind.circular)
-    if kind.states:
-        states = np.asarray(kind.states)
-        near = np.abs(np.where(np.isnan(fill), 0.0, fill)[:, None] - states).argmin(axis=1)
-        return np.where(np.isnan(fill), np.nan, states[near])
-    if kind.integer:
-        fill = np.rint(fill)
-    return np.clip(fill, kind.low, kind.high) if kind.low is not None or kind.high is not None else fill
-
-
-Test = Callable[[str, FloatArray, FloatArray], Kind | None]
 
 
 def _kind(name: str, column: FloatArray, breaks: AnyArray) -> Kind:

@@ -47,6 +47,10 @@ class ParquetFile(DataFile):
         """The names of all columns of the file, in its order."""
         return tuple(self.table.column_names)
 
+    def texts(self, name: str) -> list[str]:
+        """The cells of any column as text."""
+        return ["" if cell is None else str(cell) for cell in self.table.column(name).to_pylist()]
+
     def _check_container(self, kind: str) -> None:
         if kind == "excel":
             raise InputError(
@@ -173,7 +177,7 @@ def read_parquet(raw: bytes, reading: Reading | None = None) -> ParquetFile:
                     cure="Take it out of the columns to fill.",
                     option="columns",
                 )
-            passed[field_.name] = f"holds {kind}, not numbers"
+            passed[field_.name] = f"holds {'text' if _is_text(pa, kind) else kind}, not numbers"
         else:
             values = _numbers(pa, table.column(j))
             for code in codes:
@@ -194,6 +198,8 @@ def read_parquet(raw: bytes, reading: Reading | None = None) -> ParquetFile:
             f"no column holds numbers (found: {', '.join(map(repr, names[:8]))}).", cure="Check the file."
         )
     id_at, ids, said = _find_ids(pa, table, choice, times, time_at)
+    if len(time_at) == 1 and (zone := getattr(table.schema.field(time_at[0]).type, "tz", None)):
+        said.append(f"times are in {zone}")
     values = numbers if len(at) == numbers.shape[1] else numbers[:, : len(at)].copy()
     kept = tuple(names[j] for j in at if j not in id_at)
     sentinels = [] if reading.keep_sentinels else find_sentinels(values, kept)

@@ -5,22 +5,26 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import numpy.typing as npt
 
-from t1.arrays import AnyArray
-from t1.data.csv.numbers import CELLS, WIDEST, Numbers
+from t1.arrays import AnyArray, FloatArray
+from t1.data.csv.numbers import Numbers
 from t1.data.csv.scan import Cells
-from t1.data.csv.styles import Style, find_style
+from t1.data.csv.styles import Style, find_style, may_have_style
+from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
-from t1.data.ids import tell_apart
+from t1.data.ids import is_id_name, repeated, tell_apart
 from t1.data.reading import Reading
 from t1.data.time_columns import Source, TimeColumns, combine, find_clock, find_parts
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 
+SOME = 50  # rows for a quick look
 MOSTLY = 9  # numbers for each text cell: from there on the text is taken for a mistake
 NO_CLOCK = ("%H", "%I")
+STAMP = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])([0-5]\d([0-5]\d)?)?")
+EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")
+COUNT_NAMES = ("t", "elapsed", "elapsed_time", "time_s", "time (s)", "time [s]", "seconds", "t (s)", "t [s]")
 
 
 class Sheet:
@@ -46,6 +50,10 @@ class Sheet:
         self.passed_through: dict[str, str] = {}
         self.styles: dict[int, Style] = {}
         self._kept: dict[int, list[str]] = {}
+        # quick looks at all columns at once, so that few of many have to be looked at closely
+        some = slice(0, SOME)
+        self._largest = np.fmax.reduce(numbers.values[some], axis=0)
+        self._zero_first = (cells.data[cells.starts(some)] == ord("0")).any(axis=0)
         self.source = Source(names, self.all_texts, self._whole_column)
 
     def texts(self, column: int, limit: int | None = None) -> list[str]:
@@ -91,10 +99,32 @@ class Sheet:
                     f"column {self.names[j]!r} looks like the time, but line {self.cells.line(i)} has "
                     f"{texts[i][:40]!r}; the rows are taken in their order."
                 )
+        numeric = None if self.choice.named else self._numeric_time([j for j in free if j not in named])
+        if numeric is not None:
+            return numeric
         parts = None if self.choice.named else find_parts(self.source, named=self.named)
         if parts is not None and not set(parts.at) & set(self.choice.id):
             return parts
         self.problems += found
+        return None
+
+    def _numeric_time(self, free: list[int]) -> TimeColumns | None:
+        """Numbers that are time stamps: 202001312300, seconds since 1970, or evenly counted seconds."""
+        for j in free:
+            if not self._largest[j] >= 1e9 and self.names[j].strip().lower() not in COUNT_NAMES:
+                continue
+            column = self._whole_column(j)
+            if column is None or np.isnan(column).any() or len(column) < 2:
+                continue
+            forward = bool((np.diff(column) > 0).all())
+            first, name = self.texts(j, 1)[0], self.names[j].strip().lower()
+            stamps = STAMP.fullmatch(first) is not None
+            epoch = forward and column[0] >= 1e9 and EPOCH_NAME.search(name) is not None
+            counts = forward and name in COUNT_NAMES and len(column) >= 5 and _is_even(np.diff(column))
+            if stamps or epoch or counts:
+                dates, _ = self._dates(j)
+                if not np.isnat(dates.times).any() and (counts or dates.format.unit != "step"):
+                    return TimeColumns((j,), dates.times, (dates.format,))
         return None
 
     def _with_clock(self, j: int, dates: Dates) -> TimeColumns:
@@ -145,9 +175,14 @@ class Sheet:
     def find_ids(self, time: TimeColumns | None) -> tuple[tuple[int, ...], AnyArray | None]:
         """The columns that tell series apart, and each row's id."""
         at = self.choice.id
-        if not at and time is not None and not self.choice.named:
-            texts = [j for j in np.flatnonzero(self.numbers.n_texts).tolist() if j not in time.at]
+        if not at and time is not None and not self.choice.named and (n := repeated(time.times)):
+            texts = [j for j in range(len(self.names)) if j not in time.at and self._may_tell_apart(j)]
             at = tell_apart(time.times, {j: (self.names[j], self.all_texts) for j in texts})
+            if not at:
+                self.problems.append(
+                    f"{n} rows have the time stamp of an earlier row, and no column tells them apart; "
+                    "if they are several series, name what does (id)."
+                )
             if at:
                 self.said.append(
                     "time stamps repeat, so each "
@@ -163,6 +198,13 @@ class Sheet:
             name = self.names[at[0]]
             self.problems.append(f"{nameless} rows have no {name!r}; they are taken for one series.")
         return at, ids
+
+    def _may_tell_apart(self, j: int) -> bool:
+        """Whether a column is text, or whole numbers under the name of an id."""
+        if self.numbers.n_texts[j]:
+            return True
+        column = self._whole_column(j)
+        return column is not None and is_id_name(self.names[j]) and bool((column == np.rint(column)).all())
 
     def find_numeric(self, taken: tuple[int, ...]) -> list[int]:
         """The columns to fill; all others are noted as passed through."""
@@ -188,6 +230,8 @@ class Sheet:
                     self.problems.append(
                         f"column {name!r} holds text; its empty cells ({blanks}) stay empty."
                     )
+            elif not self.choice.named and self._is_stamp(j):
+                self.passed_through[name] = "holds time stamps"
             elif not self.choice.named and self._is_code(j):
                 self.passed_through[name] = "holds codes that begin with 0"
             elif j == 0 and self._nameless(j) and len(self.names) > 1 and self._counts_rows(j):
@@ -218,6 +262,8 @@ class Sheet:
         if self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j]:
             return False
         codes = set(self.reading.missing_values)
+        if not may_have_style([text for text in self.texts(j, 100) if text not in codes]):
+            return False
         texts = self.all_texts(j)
         if codes:
             texts = ["" if text in codes else text for text in texts]
@@ -235,8 +281,17 @@ class Sheet:
         self.said.append(f"column {self.names[j]!r} is written with {style}")
         return True
 
+    def _is_stamp(self, j: int) -> bool:
+        """Whether numbers are time stamps such as 202001312300, beside those that were taken as the time."""
+        if not self._largest[j] >= 1.9e9:
+            return False
+        some = [text for text in self.texts(j, SOME) if text]
+        return bool(some) and all(STAMP.fullmatch(text) for text in some)
+
     def _is_code(self, j: int) -> bool:
         """Whether digits are a name, such as 01234567: as a number it would lose its zeros."""
+        if not self._zero_first[j]:
+            return False
         given = [text for text in self.texts(j, 200) if text]
         return bool(given) and all(re.fullmatch(r"0\d+", text) for text in given)
 
@@ -284,35 +339,7 @@ class Sheet:
         return bool((np.diff(column) == 1).all() and column[0] in (0, 1))
 
 
-def texts_of(cells: Cells, column: int, encoding: str, limit: int | None = None) -> list[str]:
-    """The cells of one column as text."""
-    ends = cells.ends[:limit, column]
-    first = cells.row_starts if column == 0 else cells.ends[:, column - 1] + 1
-    starts = np.minimum(first[:limit], ends)
-    width = int(ends[0] - starts[0]) if len(ends) else 0
-    if 0 < width <= WIDEST and (ends - starts == width).all():  # time stamps mostly are: many at once
-        texts: list[str] = []
-        windows = np.lib.stride_tricks.sliding_window_view(cells.data, width)
-        for begin in range(0, len(starts), CELLS):
-            block = windows[starts[begin : begin + CELLS]]
-            if not _is_plain(block):
-                break
-            texts += block.view(f"S{width}").ravel().astype(f"U{width}").tolist()
-        else:
-            return texts
-    raw = memoryview(cells.data.data)
-    spans = zip(starts.tolist(), ends.tolist(), strict=True)
-    return [decode(bytes(raw[a:b]), encoding).strip() for a, b in spans]
-
-
-def _is_plain(block: npt.NDArray[np.uint8]) -> bool:
-    """Whether cells are plain ASCII without quotes, and have blanks only inside."""
-    plain = (block < 128).all() and (block >= ord(" ")).all() and not (block == ord('"')).any()
-    return bool(plain and (block[:, [0, -1]] != ord(" ")).all())
-
-
-def decode(raw: bytes, encoding: str) -> str:
-    """A cell's text, without the quotes around it."""
-    text = raw.decode(encoding, "replace")
-    bare = text.strip(" \t")
-    return bare[1:-1].replace('""', '"') if len(bare) >= 2 and bare[0] == bare[-1] == '"' else text
+def _is_even(steps: FloatArray) -> bool:
+    """Whether all steps are multiples of the least: an even count, with rows missing here and there."""
+    ratio = steps / steps.min()
+    return bool(np.allclose(ratio, np.rint(ratio), rtol=0, atol=1e-3))

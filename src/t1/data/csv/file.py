@@ -16,6 +16,7 @@ from t1.data.csv.layout import Layout
 from t1.data.csv.numbers import CELLS, inner_spans, write_numbers
 from t1.data.csv.scan import Cells
 from t1.data.csv.styles import Style
+from t1.data.csv.texts import texts_of
 from t1.data.data_file import DataFile, NewRows
 from t1.data.time_columns import TimeColumns
 from t1.data.timeline import anchors
@@ -40,6 +41,10 @@ class CsvFile(DataFile):
     def all_columns(self) -> tuple[str, ...]:
         """The names of all columns of the file, in its order."""
         return self.names
+
+    def texts(self, name: str) -> list[str]:
+        """The cells of any column as text."""
+        return texts_of(self.cells, self.names.index(name), self.encoding)
 
     def _check_container(self, kind: str) -> None:
         if kind == "parquet":

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from t1.arrays import FloatArray
-from t1.data.csv.columns import Sheet, decode
+from t1.data.csv.columns import Sheet
 from t1.data.csv.dialect import BLANKS, find_decimal
 from t1.data.csv.encoding import find_encoding
 from t1.data.csv.file import CsvFile
 from t1.data.csv.layout import Layout, find_layout
 from t1.data.csv.numbers import CELLS, read_numbers
 from t1.data.csv.scan import PAD, scan
+from t1.data.csv.texts import decode
 from t1.data.data_file import choose
 from t1.data.reading import Reading
 from t1.data.sentinels import drop_sentinels, find_sentinels
