@@ -385,8 +385,7 @@ def test_kept_weights_are_scored_again_without_training(waves, tmp_path, monkeyp
         )
     )
     monkeypatch.setattr(running, "fit", None)  # nothing may be trained
-    command = ["bench", "score", "point", "--data", waves, "--store", str(store.folder), "--device", "cpu"]
-    command += [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+    command = ["bench", "score", "--store", str(store.folder), "--device", "cpu"]
     assert main(command) == 0
     assert f"{run.id}  {run}: done" in capsys.readouterr().out
     facts = ("scenario", "metrics", "steps", "budget_seconds", "stopped", "train_seconds", "threads", "data")
@@ -396,8 +395,10 @@ def test_kept_weights_are_scored_again_without_training(waves, tmp_path, monkeyp
     assert sorted(told[0]) == sorted(told[1])
     assert main(command) == 0
     assert "was done" in capsys.readouterr().out
-    assert main([*command, "--seeds", "202"]) == 0
-    assert "no weights to score" in capsys.readouterr().out
+    assert main([*command, "--data", waves, "--models", "t1"]) == 0
+    assert "was done" in capsys.readouterr().out
+    assert main([*command, "--data", "ETTh1"]) == 2
+    assert "no weights of ETTh1 are kept" in capsys.readouterr().err
 
 
 def test_the_training_of_other_units_is_not_touched(waves, tmp_path):
