@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from t1.errors import InputError
-from t1.methods.simple import CLASSIC, find_period, linear, locf, mean, nearest, regression, seasonal
+from t1.methods.regression import regression
+from t1.methods.seasons import find_period
+from t1.methods.simple import CLASSIC as SIMPLE
+from t1.methods.simple import linear, locf, mean, nearest, seasonal
 
+CLASSIC = {**SIMPLE, "regression": regression}
 NAN = np.nan
 every_method = pytest.mark.parametrize("name", CLASSIC)
 
@@ -124,7 +128,7 @@ def test_a_single_series_is_refused_with_the_cure(name):
 
 
 def test_the_simple_methods_need_no_torch():
-    code = "import sys, t1.methods.simple; sys.exit('torch' in sys.modules)"
+    code = "import sys, t1.methods.simple, t1.methods.regression, t1.methods.columns; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -22,6 +22,7 @@ def calibrated(
     column: np.ndarray | None = None,
     code: np.ndarray | None = None,
     event: np.ndarray | None = None,
+    distance: np.ndarray | None = None,
     n_vars: int = 1,
     guess: str = "constant",
 ) -> Calibration:
@@ -34,6 +35,7 @@ def calibrated(
         np.zeros(n, np.intp) if column is None else column,
         np.zeros(n, np.int8) if code is None else code,
         np.arange(n) if event is None else event,
+        np.ones(n, np.int32) if distance is None else distance,
         n_vars,
     )
 
@@ -61,7 +63,9 @@ def test_coverage_of_fresh_cells_is_as_promised_where_spreads_differ(level):
         error, spread, column = draw(300)
         fitted = calibrated(error, level=level, spread=spread, column=column, n_vars=3)
         error, spread, column = draw(3000)
-        low, high = fitted.bands(np.zeros(3000), spread, column, np.zeros(3000, np.int8))
+        low, high = fitted.bands(
+            np.zeros(3000), spread, column, np.zeros(3000, np.int8), np.ones(3000, np.int32)
+        )
         inside.append(((low <= -error) & (-error <= high)).mean())  # error is fill less truth
     assert np.mean(inside) == pytest.approx(level, abs=0.03)
 
@@ -118,8 +122,20 @@ def test_with_one_width_for_all_cells_longer_gaps_never_get_a_narrower_interval(
     size = np.array([3.0, 1.0, 2.0, 1.0, 5.0, 2.0, 1.0])[code]
     factor = calibrated(rng.normal(0, size), code=code).factor[0]
     assert (np.diff(factor[:N_INNER]) >= 0).all() and factor[N_INNER + 1] >= factor[N_INNER]
+    assert factor[N_INNER] >= factor[2] and factor[N_INNER + 1] >= factor[3]  # an edge is no easier
     free = calibrated(rng.normal(0, size), code=code, guess="distance").factor[0]
     assert (np.diff(free[:N_INNER]) < 0).any()  # where the guess itself grows, its factor may fall
+
+
+def test_an_edge_that_is_longer_than_what_was_rehearsed_is_wider_further_out():
+    code = np.repeat(np.array([0, N_INNER + 1], np.int8), 100)
+    fitted = calibrated(np.ones(200), code=code, distance=np.tile(np.arange(1, 51, dtype=np.int32), 4))
+    at = np.array([10, 50, 200], np.int32)
+    here = {"column": np.zeros(3, np.intp), "spread": ones(3), "distance": at}
+    _, edge = fitted.bands(np.zeros(3), code=np.full(3, N_INNER + 1, np.int8), **here)
+    assert edge.tolist() == pytest.approx([1, 1, 2])  # four times as far
+    _, inner = fitted.bands(np.zeros(3), code=np.zeros(3, np.int8), **here)
+    assert inner.tolist() == pytest.approx([1, 1, 1])
 
 
 def test_fewer_events_give_wider_intervals():

@@ -7,16 +7,31 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from t1.errors import InputError
-from t1.fill.gaps import gap_lengths
+from t1.fill.gaps import Gaps
 from t1.fill.rules import CLIPPED, LOCKED, ROUNDED, TOO_LONG, Rules, rule_name
 
 NAN = np.nan
 TIMES = np.arange("2024-01-01", "2024-01-07", dtype="datetime64[D]")
 
 
+def touched(rules: Rules, values: np.ndarray, observed: np.ndarray, columns, times=None, bands=()):
+    """A table (rows, vars) after the rules, as a judged fill applies them, and the codes."""
+    gaps = Gaps.of(observed, np.zeros(1, np.intp))
+    locked = rules.locked_rows(len(values), times)
+    values, code = values.copy(), np.zeros(values.shape, np.int8)
+    for j, name in enumerate(columns):
+        mine = gaps.column == j
+        rows = gaps.row[mine]
+        cells = [array[rows, j] for array in (values, *bands)]
+        code[rows, j] = rules.touch(name, cells, gaps.length[mine], locked[rows])
+        for array, after in zip((values, *bands), cells, strict=True):
+            array[rows, j] = after
+    return values, code
+
+
 def apply(rules: Rules, fill: list[float], observed: list[int], **more):
     seen = np.array(observed, dtype=bool)[:, None]
-    values, code = rules.apply(np.array(fill, dtype=float)[:, None], seen, gap_lengths(seen), ["a"], **more)
+    values, code = touched(rules, np.array(fill, dtype=float)[:, None], seen, ["a"], **more)
     return values[:, 0].tolist(), code[:, 0].tolist()
 
 
@@ -72,7 +87,7 @@ def test_bands_keep_to_the_bounds_and_around_the_fill():
     [
         (lambda: Rules(minimum={"a": 2}, maximum={"a": 1}), "nothing lies between"),
         (lambda: Rules(minimum={"a": 1.2}, maximum={"a": 1.8}, integer={"a"}), "no whole number lies"),
-        (lambda: Rules(max_gap=-1), "max_gap"),
+        (lambda: Rules(max_gap=-1), "longest gap"),
         (lambda: Rules(minimum={"a": NAN}), "not a number"),
         (
             lambda: Rules(minimum={"temprature": 0}).check(["temperature", "wind"]),
@@ -98,7 +113,7 @@ def test_rules_that_make_no_sense_are_refused(make, message):
 )
 def test_observed_cells_are_never_touched(values, observed, max_gap):
     rules = Rules(max_gap=max_gap, minimum={"a": -1}, maximum={"b": 1}, integer={"b"}, locked=[(2, 4)])
-    after, code = rules.apply(values, observed, gap_lengths(observed), ["a", "b"])
+    after, code = touched(rules, values, observed, ["a", "b"])
     np.testing.assert_array_equal(after[observed], values[observed])
     assert (code[observed] == 0).all()
     assert (np.isnan(after) == (code & (TOO_LONG | LOCKED) > 0)).all()

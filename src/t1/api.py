@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from pandas.api.types import union_categoricals
 
-from t1.arrays import BoolArray, FloatArray, TimeArray
-from t1.data.data_file import DataFile, NewRows
+from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
+from t1.data.data_file import NewRows
 from t1.data.files import read_file
 from t1.data.frames import Frame
 from t1.data.kinds import Kind, find_kinds
@@ -25,11 +27,21 @@ from t1.errors import InputError
 from t1.fill.filled import Filled
 from t1.fill.judged import JudgedFill, fit_panel
 from t1.fill.keep import load_kept, save_kept
+from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard
 from t1.options import FillOptions, FitOptions
 from t1.progress import OnProgress
 
 KIND = "fitted fill"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddedRows:
+    """Rows that a table lacked: their fill, when they are, and which series they belong to."""
+
+    filled: Filled
+    times: TimeArray  # (rows,)
+    ids: AnyArray | None  # (rows,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +55,29 @@ class FilledTable(Filled):
     problems: tuple[str, ...]
     seconds: float
     understood: tuple[str, ...] = ()  # how the file was read
+    ids: AnyArray | None = field(default=None, repr=False)  # (rows,), what tells several series apart
+    added: AddedRows | None = field(default=None, repr=False)  # rows that were added for absent time stamps
 
     @classmethod
     def of(cls, filled: Filled, **table: Any) -> FilledTable:
         """A fill together with the table it belongs to."""
         return cls(**{f.name: getattr(filled, f.name) for f in fields(Filled)}, **table)
+
+    def _count(self) -> int:
+        return super()._count() + (0 if self.added is None else self.added.filled.n_filled)
+
+    def _origin(self) -> pd.DataFrame:
+        """With the time and the series of each cell, where there are any; added rows have no number."""
+        origin = _with_place(super()._origin(), self.times, self.ids)
+        if self.added is None:
+            return origin
+        more = _with_place(self.added.filled.provenance, self.added.times, self.added.ids)
+        row = pd.array([pd.NA] * len(more), dtype="Int64")
+        names = {
+            name: union_categoricals([origin[name], more[name]]) for name in ("column", "method", "rule")
+        }
+        both = pd.concat([origin.astype({"row": "Int64"}), more.assign(row=row)], ignore_index=True)
+        return both.assign(**names)
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained HTML page: what was filled, by what, and how wrong it is."""
@@ -129,6 +159,7 @@ class FittedFill:
             filled,
             data=frame.restore(filled.values, filled.observed),
             times=frame.time,
+            ids=frame.ids,
             series=timeline.series,
             name="table",
             problems=(*timeline.problems(), *filled.notes),
@@ -170,7 +201,8 @@ def fit(
 
     The table is a pandas, polars or pyarrow one, or an array (rows, columns). `time` and `id` name columns that
     say when a row is and which series it belongs to; a pandas index of dates, or a column of dates, serves as time by
-    itself. `kind` overrides what columns are taken for ({"wind_dir": "angle"}). `budget` is "fast" (nothing is trained), a time such as "30s", or "quality".
+    itself. `kind` overrides what columns are taken for ({"wind_dir": "angle"}).
+    `budget` is "fast" (nothing is trained), a time such as "30s", or "quality".
     """
     began = clock.perf_counter()
     options = FitOptions(method=method, budget=budget, weights=weights, seed=seed)
@@ -235,6 +267,7 @@ def impute(
         filled,
         data=frame.restore(filled.values, filled.observed),
         times=frame.time,
+        ids=frame.ids,
         series=timeline.series,
         name="table",
         problems=(*timeline.problems(), *filled.notes),
@@ -246,10 +279,19 @@ def _kinds(frame: Frame, given: Mapping[str, str] | None) -> dict[str, Kind]:
     return find_kinds(frame.values, frame.columns, ids=frame.ids, times=frame.time, given=given)
 
 
-def _fill(judged: JudgedFill, placed: Placed, rules: Any, level: float | None) -> Filled:
+def _in_panel(rules: Rules, placed: Placed) -> Rules:
+    """Rules whose locked row numbers, which are the table's, are rows of the panel."""
+    if placed.panel.times is not None or placed.as_they_are or not rules.locked:
+        return rules
+    locked = np.zeros(placed.panel.n_rows, dtype=bool)
+    locked[placed.at] = rules.locked_rows(len(placed.at), None)
+    return replace(rules, locked=[locked])
+
+
+def _fill(judged: JudgedFill, placed: Placed, rules: Rules, level: float | None) -> Filled:
     """The fill in the rows of the table."""
-    filled = judged.fill(placed.panel, rules=rules, level=level)
-    return filled if placed.as_they_are else filled.rows(placed.at, placed.observed)
+    filled = judged.fill(placed.panel, rules=_in_panel(rules, placed), level=level)
+    return filled if placed.as_they_are else filled.rows(placed.at, placed.values)
 
 
 # ---------------------------------------------------------------- files
@@ -284,11 +326,11 @@ def impute_file(
     kinds = file.kinds if fitted is None else fitted.kinds
     rules = fill_options.rules(file.time, getattr(file, "time_format", None), kinds)
     rules.check(file.columns)
-    bands = (
-        () if fill_options.intervals is None else [f"{c}_{end}" for c in file.columns for end in ("lo", "hi")]
-    )
-    file.check(target, extra=bands, new_rows=add_missing_rows)  # what must fail fails before time is spent
     placed = Placed.of(file.values, file.columns, timeline)
+    gaps = np.isnan(file.values).any(axis=0) | (add_missing_rows and len(placed.absent) > 0)
+    banded = [] if fill_options.intervals is None else np.flatnonzero(gaps).tolist()
+    bands = [f"{file.columns[j]}_{end}" for j in banded for end in ("lo", "hi")]
+    file.check(target, extra=bands, new_rows=add_missing_rows)  # what must fail fails before time is spent
     if fitted is not None:
         check_columns(fitted.columns, file.columns)
         judged = fitted.judged
@@ -297,16 +339,19 @@ def impute_file(
         judged = fit_panel(
             placed.panel, learning, method=fit_options.method, tune=fit_options.trains, kinds=kinds
         )
-    whole = judged.fill(placed.panel, rules=rules, level=fill_options.intervals)
-    filled = whole if placed.as_they_are else whole.rows(placed.at, placed.observed)
-    gappy = ~np.all((whole if add_missing_rows else filled).observed, axis=0)
-    new_rows = _new_rows(placed, whole, file, gappy) if add_missing_rows else None
+    whole = judged.fill(placed.panel, rules=_in_panel(rules, placed), level=fill_options.intervals)
+    filled = whole if placed.as_they_are else whole.rows(placed.at, placed.values)
+    gappy: BoolArray = ~np.all((whole if add_missing_rows else filled).observed, axis=0)
+    added = _added(placed, whole, file.ids is not None) if add_missing_rows else None
+    new_rows = None if added is None else _new_rows(added, gappy)
     extra = _Bands(filled, gappy)
     file.write(target, filled.values, observed=filled.observed, extra=extra, new_rows=new_rows)
     return FilledTable.of(
         filled,
         data=None,
         times=file.time,
+        ids=file.ids,
+        added=added,
         series=timeline.series,
         name=str(source),
         problems=(*file.problems, *timeline.problems(), *filled.notes),
@@ -338,19 +383,28 @@ def fit_file(
     return fitted
 
 
-def _new_rows(placed: Placed, whole: Filled, file: DataFile, gappy: BoolArray) -> NewRows | None:
-    """The fill at time stamps that the file lacks."""
+def _added(placed: Placed, whole: Filled, panel: bool) -> AddedRows | None:
+    """The fill at time stamps that the file lacks; `panel`: it has several series."""
     absent = placed.absent
     if not len(absent) or placed.panel.times is None:
         return None
-    part = whole.rows(absent)
-    bands = _Bands(part, gappy)
-    return NewRows(
-        times=placed.panel.times[absent],
-        values=part.values,
-        ids=None if file.ids is None else placed.ids_of(absent),
-        extra={name: bands[name] for name in bands} or None,
-    )
+    ids = placed.ids_of(absent) if panel else None
+    return AddedRows(filled=whole.rows(absent), times=placed.panel.times[absent], ids=ids)
+
+
+def _new_rows(added: AddedRows, gappy: BoolArray) -> NewRows:
+    bands = _Bands(added.filled, gappy)
+    extra = {name: bands[name] for name in bands} or None
+    return NewRows(times=added.times, values=added.filled.values, ids=added.ids, extra=extra)
+
+
+def _with_place(origin: pd.DataFrame, times: TimeArray | None, ids: AnyArray | None) -> pd.DataFrame:
+    """The provenance with the time and the id of each cell's row."""
+    row = origin["row"].to_numpy()
+    for name, cells in (("id", ids), ("time", times)):
+        if cells is not None:
+            origin.insert(1, name, cells[row])
+    return origin
 
 
 class _Bands(Mapping[str, FloatArray]):

@@ -156,6 +156,7 @@ def _impute(a: argparse.Namespace) -> int:
         raise InputError(
             "the output is the input, whose gaps would be lost.\nAdd --in-place if you want that."
         )
+    _check_extras(a)
     with interruptible("filling with the best so far") as should_stop:  # imports take seconds: from now on
         from t1.api import impute_file
         from t1.options import FillOptions
@@ -181,12 +182,33 @@ def _impute(a: argparse.Namespace) -> int:
                 on_progress=on_progress,
                 should_stop=should_stop,
             )
-    _tell(a, result)
+    try:
+        _write_extras(a, result)
+    except (InputError, OSError) as error:
+        where = "" if a.output == "-" else f" to {a.output}"
+        raise InputError(f"the fill was written{where}, but not all that was asked for: {error}") from None
+    if not a.quiet:
+        _tell(a, result)
     return 0
 
 
-def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
-    """The scorecard and what else was asked for; on stderr when the table itself goes to stdout."""
+def _check_extras(a: argparse.Namespace) -> None:
+    """What is written beside the fill must be possible: told before time is spent."""
+    from t1.data.atomic import check_target
+
+    for option in ("scorecard", "provenance", "report"):
+        if (target := getattr(a, option)) is not None:
+            try:
+                check_target(target)
+            except InputError as error:
+                raise InputError(error.message, cure=error.cure, option=option) from None
+    if a.report is not None:
+        from t1.report.library import check_report
+
+        check_report(a.report)
+
+
+def _write_extras(a: argparse.Namespace, result: "FilledTable") -> None:
     from t1.data.atomic import open_target
 
     if a.scorecard:
@@ -200,8 +222,10 @@ def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
                 result.provenance.to_csv(stream, index=False)
     if a.report:
         result.report(a.report)
-    if a.quiet:
-        return
+
+
+def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
+    """The scorecard in words; on stderr when the table itself goes to stdout."""
     out = sys.stderr if a.output == "-" else sys.stdout
     for line in result.understood:
         print(line, file=out)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from t1.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from t1.data.timeline import Timeline
@@ -22,7 +24,7 @@ class Placed:
 
     panel: Panel
     at: IntArray  # (rows of the table,)
-    observed: BoolArray  # (rows of the table, vars): what the table itself has
+    values: FloatArray  # (rows of the table, vars): what the table itself has
 
     @classmethod
     def of(cls, values: FloatArray, columns: Sequence[str], timeline: Timeline) -> Placed:
@@ -39,7 +41,7 @@ class Placed:
             length = len(rows) if placed is None else placed.length
             at[rows if placed is None else placed.rows] = begin + positions
             starts.append(begin)
-            ids.append(name)
+            ids.append(_plain(name))
             phase.append(0 if clock is None else clock.phase)
             if timeline.times is not None:
                 times.append(timeline.times[rows] if placed is None else placed.times)
@@ -62,7 +64,12 @@ class Placed:
             phase=phase or None,
             times=np.concatenate(times) if times else None,
         )
-        return cls(panel, at, observed)
+        return cls(panel, at, values)
+
+    @property
+    def observed(self) -> BoolArray:
+        """What the table itself has (rows of the table, vars)."""
+        return ~np.isnan(self.values)
 
     @property
     def as_they_are(self) -> bool:
@@ -82,3 +89,11 @@ class Placed:
         ids: AnyArray = np.empty(len(rows), dtype=object)
         ids[:] = [self.panel.ids[s] for s in series.tolist()]
         return ids
+
+
+def _plain(name: Any) -> Any:
+    """The id of a series as a value that can be kept: rows without an id are the series None."""
+    if name is None or name is pd.NA or name is pd.NaT or name != name:
+        return None
+    name = name.item() if isinstance(name, np.generic) else name
+    return name if isinstance(name, bool | int | float | str) else str(name)

@@ -62,12 +62,22 @@ class Calibration:
     guess: str
     factor: FloatArray  # (vars, classes), NaN where nothing is known at all
     tested: BoolArray  # (vars, classes)
+    reach: (
+        FloatArray  # (classes,), how far from an observation CALIBRATE cells were; NaN where there were none
+    )
 
     def bands(
-        self, fill: FloatArray, spread: Spread, column: IntArray, code: Codes
+        self, fill: FloatArray, spread: Spread, column: IntArray, code: Codes, distance: Lengths
     ) -> tuple[FloatArray, FloatArray]:
-        """The lower and upper ends of the intervals of some cells."""
+        """The lower and upper ends of the intervals of some cells.
+
+        Gaps at an edge are rehearsed shorter than they are. With one width for all cells, those further from an
+        observation than any that was rehearsed get wider by the square root of how much further they are.
+        """
         factor = self.factor[column, code]
+        if self.guess == "constant":
+            beyond = np.where(code >= N_INNER, np.fmax(distance / self.reach[code], 1.0), 1.0)
+            factor = factor * np.sqrt(beyond)
         return fill - factor * spread.down, fill + factor * spread.up
 
 
@@ -79,6 +89,7 @@ def calibrate(
     column: IntArray,
     code: Codes,
     event: IntArray,
+    distance: Lengths,
     n_vars: int,
 ) -> Calibration:
     """Factors so that a share `level` of the CALIBRATE cells lies inside.
@@ -95,7 +106,8 @@ def calibrate(
         )
     fine = np.isfinite(error)
     score = spread.take(fine).score(error[fine])
-    column, code, event = column[fine], code[fine], event[fine]
+    column, code, event, distance = column[fine], code[fine], event[fine], distance[fine]
+    reach = np.full(N_CLASSES, np.nan)
     factor = np.full((n_vars, N_CLASSES), np.nan)
     tested = np.zeros((n_vars, N_CLASSES), dtype=bool)
     by_class = np.full(N_CLASSES, np.nan)
@@ -103,6 +115,7 @@ def calibrate(
         mine = code == c
         if not mine.any():
             continue
+        reach[c] = distance[mine].max()
         by_class[c] = _quantile(score[mine], event[mine], level)
         factor[:, c] = by_class[c]
         tested[:, c] = True
@@ -116,17 +129,23 @@ def calibrate(
             )
     _monotone(factor, tested, guess)
     _borrow(factor, by_class, guess)
-    return Calibration(level, guess, factor, tested)
+    return Calibration(level, guess, factor, tested, reach)
 
 
 def _monotone(factor: FloatArray, tested: BoolArray, guess: str) -> None:
-    """With one width for all cells, longer gaps never get a narrower interval than shorter ones."""
+    """With one width for all cells, longer gaps never get a narrower interval than shorter ones.
+
+    Nor does a gap at an edge than one as long that is known on both sides.
+    """
     if guess != "constant":
         return
     for group in (range(1, N_INNER), range(N_INNER + 1, N_CLASSES)):
         for c in group:
             both = tested[:, c] & tested[:, c - 1]
             factor[both, c] = np.maximum(factor[both, c], factor[both, c - 1])
+    for edge, inner in ((N_INNER, 2), (N_INNER + 1, 3)):
+        both = tested[:, edge] & tested[:, inner]
+        factor[both, edge] = np.maximum(factor[both, edge], factor[both, inner])
 
 
 def _borrow(factor: FloatArray, by_class: FloatArray, guess: str) -> None:

@@ -61,6 +61,9 @@ class Filled:
     @cached_property
     def n_filled(self) -> int:
         """How many cells were filled."""
+        return self._count()
+
+    def _count(self) -> int:
         return int(np.count_nonzero(self.missing.method >= 0))
 
     @cached_property
@@ -100,14 +103,14 @@ class Filled:
         out[~self.observed[:, column]] = cells[self._bounds[column] : self._bounds[column + 1]]
         return out
 
-    def rows(self, at: IntArray, observed: BoolArray | None = None) -> "Filled":
+    def rows(self, at: IntArray, table: FloatArray | None = None) -> "Filled":
         """The table of some rows, in the order given.
 
-        `observed` (rows, vars) are the cells that the table itself has: a cell that it lacks but that another row
-        of the same time stamp has is filled with that one's value.
+        `table` (rows, vars) are the numbers of those rows themselves: they are kept, and a cell that is missing
+        there but that another row of the same time stamp has is filled with that one's value.
         """
         known = self.observed[at]
-        own = known if observed is None else observed
+        own = known if table is None else ~np.isnan(table)
         names = self.method_names
         parts: list[Missing] = []
         for j in range(len(self.columns)):
@@ -125,7 +128,7 @@ class Filled:
                 parts.append(cells)
         return replace(
             self,
-            values=self.values[at],
+            values=self.values[at] if table is None else np.where(own, table, self.values[at]),
             observed=own,
             missing=_joined(parts, self.missing),
             method_names=names,
@@ -133,7 +136,13 @@ class Filled:
 
     @cached_property
     def provenance(self) -> pd.DataFrame:
-        """One row per cell that was filled or left empty on purpose, sorted by row and column."""
+        """One row per cell that was filled or left empty on purpose, sorted by row and column.
+
+        Rows are counted from 0, in the order of the table.
+        """
+        return self._origin()
+
+    def _origin(self) -> pd.DataFrame:
         cells = self.missing
         keep = np.flatnonzero((cells.method >= 0) | (cells.rule & LEFT_EMPTY > 0))
         column, row = (index[keep] for index in np.nonzero(~self.observed.T))

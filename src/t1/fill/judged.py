@@ -109,7 +109,7 @@ class JudgedFill:
         tested = self.blend.tested[gaps.column, gaps.code]
         if calibration is not None:
             spread = guess_spread(calibration.guess, gaps.column, gaps.distance, self.scale, down, up)
-            lo, hi = calibration.bands(fill, spread, gaps.column, gaps.code)
+            lo, hi = calibration.bands(fill, spread, gaps.column, gaps.code, gaps.distance)
             tested = tested & calibration.tested[gaps.column, gaps.code]
         rule = np.zeros(len(gaps), dtype=np.int8)
         values = panel.values.copy()
@@ -183,6 +183,7 @@ class JudgedFill:
             e.column[mine],
             e.code[mine].astype(np.int8),
             e.event[mine],
+            e.distance[mine],
             len(self.scale),
         )
 

@@ -49,7 +49,11 @@ class Rules:
 
     def __post_init__(self) -> None:
         if self.max_gap is not None and self.max_gap < 0:
-            raise InputError(f"max_gap counts rows, got {self.max_gap}.\nGive 0 or more; 0 fills nothing.")
+            raise InputError(
+                f"a longest gap counts rows, got {self.max_gap}",
+                cure="Give 0 or more; 0 fills nothing.",
+                option="max_gap",
+            )
         for name, bound in [*self.minimum.items(), *self.maximum.items()]:
             if np.isnan(bound):
                 raise InputError(f"the bound of column {name!r} is not a number.\nGive a number.")
@@ -86,29 +90,6 @@ class Rules:
                 some = ", ".join(str(c) for c in columns[:10]) + (", ..." if len(columns) > 10 else "")
                 hint = did_you_mean(name, columns, f"The table has: {some}.")
                 raise InputError(f"a rule is about column {name!r}, which the table does not have.\n{hint}")
-
-    def apply(
-        self,
-        values: FloatArray,
-        observed: BoolArray,
-        lengths: Lengths,
-        columns: Sequence[str],
-        *,
-        times: npt.ArrayLike | None = None,
-        bands: tuple[FloatArray, FloatArray] | None = None,
-    ) -> tuple[FloatArray, Codes]:
-        """A copy of `values` (time, vars) after the rules, and their codes; `bands` follow in place."""
-        self.check(columns)
-        values = values.copy()
-        code = np.zeros(values.shape, dtype=np.int8)
-        locked = self.locked_rows(len(values), times)
-        for j, name in enumerate(columns):
-            rows = np.flatnonzero(~observed[:, j])
-            cells = [array[rows, j] for array in (values, *(bands or ()))]
-            code[rows, j] = self.touch(name, cells, lengths[rows, j], locked[rows])
-            for array, after in zip((values, *(bands or ())), cells, strict=True):
-                array[rows, j] = after
-        return values, code
 
     def touch(
         self,

@@ -67,11 +67,12 @@ class Seasonal:
     @classmethod
     def fit(cls, panel: Panel, learning: Learning) -> Self:
         cycles: dict[Any, FloatArray | None] = {}
-        for key, values in zip(panel.ids, panel.series(), strict=True):
+        for key, values, phase in zip(panel.ids, panel.series(), panel.phase.tolist(), strict=True):
             period = learning.periods.get(key)
-            cycles[key] = (
-                None if period is None or period >= len(values) else np.nan_to_num(mean_cycle(values, period))
-            )
+            if period is None or period >= len(values):
+                cycles[key] = None
+            else:  # from the first row of the series to where the clock begins
+                cycles[key] = np.roll(np.nan_to_num(mean_cycle(values, period)), phase % period, axis=0)
         return cls(cycles)
 
     def fill(self, panel: Panel) -> Fill:

@@ -1,4 +1,4 @@
-"""Any network of the list, trained from scratch on the panel: T1 without pretrained weights, SAITS, iTransformer, ..."""
+"""Any network of the list, trained from scratch on the panel: SAITS, iTransformer, T1 without weights, ..."""
 
 from __future__ import annotations
 
@@ -164,8 +164,8 @@ def _split(
 ) -> tuple[WindowSet, WindowSet]:
     """Training and validation windows over shared rows: the last `valid_share` of every series validates.
 
-    Series too short to be cut in two are shared out whole, the last ones to validation; all serve both ends where
-    that is too little.
+    Where all series are too short to be cut in two, the last ones of many validate whole; a few serve both ends,
+    as none can be spared for validation only.
     """
     if not 0 <= valid_share < 1:
         raise InputError(
@@ -183,8 +183,8 @@ def _split(
             [(b - tail, b) for (_, b), tail, cut in zip(spans, tails, long, strict=True) if cut],
         )
     else:
-        n_valid = max(1, round(len(spans) * valid_share))
-        parts = spans[:-n_valid], spans[-n_valid:]
+        n_valid = round(len(spans) * valid_share)
+        parts = (spans[:-n_valid], spans[-n_valid:]) if n_valid else (spans, spans)
     if any(not any(b - a >= window and seen[a:b].any() for a, b in part) for part in parts):
         parts = spans, spans
     train, valid = (

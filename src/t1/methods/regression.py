@@ -1,7 +1,7 @@
 """Ridge regression of each column on the others and on its own season, learned on rehearsed gaps."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -46,6 +46,12 @@ class Regression:
     high: FloatArray
     helpers: IntArray  # (columns, helpers), positions in `columns`
     weights: list[list[FloatArray | None]]  # (rounds, columns)
+
+    def at_phase(self, phase: int) -> "Regression":
+        """The same, for a clock on which the first row that it learned from stands at `phase`."""
+        if self.cycle is None:
+            return self
+        return replace(self, cycle=np.roll(self.cycle, phase % len(self.cycle), axis=0))
 
     def fill(
         self, values: FloatArray, phase: int = 0, on_share: OnShare | None = None
@@ -141,13 +147,15 @@ class RegressionFill:
         pace = Pace(learning, cls.name, times=3)  # judging and filling take about twice as long as learning
         alone = len(panel.starts) == 1
         learned: dict[Any, Regression] = {}
-        for k, (key, values) in enumerate(zip(panel.ids, panel.series(), strict=True)):
-            learned[key] = learn_regression(
+        series = zip(panel.ids, panel.series(), panel.phase.tolist(), strict=True)
+        for k, (key, values, phase) in enumerate(series):
+            found = learn_regression(
                 values,
                 learning.periods.get(key),
                 every=learning.every,
                 on_share=pace if alone else None,
             )
+            learned[key] = found.at_phase(phase)
             pace((k + 1) / len(panel.ids))
         return cls(learned)
 

@@ -17,6 +17,7 @@ from t1.errors import InputError
 from t1.fill.filled import Filled
 from t1.fill.scorecard import Score
 from t1.report.figures import BARS, View, payload, unique_labels
+from t1.report.library import plotly_js
 
 TABLE_ROWS = 300
 DRAWN = 12  # series drawn at once; page.js draws the others when they are chosen
@@ -41,7 +42,7 @@ def write_report(
             f"expected one datetime64 per row ({len(filled.values)}), got {len(times)} of "
             f"{np.asarray(times).dtype}.\nGive times=None to draw over row numbers."
         )
-    library = _plotly_js()
+    library = plotly_js()
     view = View.of(filled, times, series)
     figures = payload(view)
     data = json.dumps(figures, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -67,16 +68,6 @@ def write_report(
         drawn=str(DRAWN),
     )
     _write(Path(path), page)
-
-
-def _plotly_js() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise InputError(
-            "a report needs plotly, which is not installed.\nInstall it: pip install 't1-impute[report]'"
-        ) from None
-    return str(get_plotlyjs())
 
 
 def _asset(name: str) -> str:

@@ -1,0 +1,142 @@
+"""Containers: which columns are numbers, times and ids, and the way back into pandas, polars and pyarrow."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from t1.data.frames import Frame
+from t1.errors import InputError
+
+NAN = np.nan
+HOURS = pd.date_range("2024-01-01", periods=4, freq="h")
+
+
+def read(data, **options) -> Frame:
+    return Frame.read(data, **options)
+
+
+def restored(frame: Frame):
+    """The container with 9 in every gap."""
+    observed = ~np.isnan(frame.values)
+    return frame.restore(np.where(observed, frame.values, 9.0), observed)
+
+
+def test_integer_column_labels():
+    """Issue 10, trust 8: pd.DataFrame(array) crashed."""
+    table = pd.DataFrame(np.array([[1.0, NAN], [2.0, 3.0]]))
+    frame = read(table)
+    assert frame.columns == ("0", "1")
+    out = restored(frame)
+    assert out.columns.tolist() == [0, 1] and out.columns.dtype == table.columns.dtype
+    assert out.iloc[0, 1] == 9 and out.iloc[1].tolist() == [2, 3]
+    assert read(table, columns=["1"]).columns == ("1",)
+    assert read(table, exclude=["0"]).columns == ("1",)
+
+
+def test_names_that_repeat_are_refused_unless_they_are_left_alone():
+    table = pd.DataFrame([[1.0, NAN, "x"], [NAN, 4.0, "y"]], columns=["a", "a", "note"])
+    with pytest.raises(InputError, match="2 columns are named 'a'"):
+        read(table)
+    notes = pd.DataFrame([[1.0, "x", "x"], [NAN, "y", "y"]], columns=["a", "note", "note"])
+    out = restored(read(notes))
+    assert out.columns.tolist() == ["a", "note", "note"] and out["a"].tolist() == [1, 9]
+
+
+def test_text_times_are_read_as_in_a_file():
+    """Issue 10, trust 8: pandas' own error came through."""
+    stamps = [f"{day:02d}.01.2024 06:00" for day in (13, 14, 15, 16)]
+    table = pd.DataFrame({"when": stamps, "v": [1.0, NAN, 3.0, 4.0]})
+    frame = read(table, time="when")
+    assert frame.time[1] == np.datetime64("2024-01-14T06:00") and frame.columns == ("v",)
+    assert read(table).time is None  # text is a time only when it is named
+    with pytest.raises(InputError, match="no date"):
+        read(table.assign(when=["2024-01-01", "soon", "2024-01-03", "x"]), time="when")
+
+
+def test_an_aware_index_and_an_aware_column_are_the_same_times():
+    """Issue 10, trust 7."""
+    stamps = pd.date_range(
+        "2024-10-27 00:00", periods=6, freq="h", tz="Europe/Berlin"
+    )  # 2 o'clock comes twice
+    table = pd.DataFrame({"v": np.arange(6.0)})
+    by_index = read(table.set_index(stamps))
+    by_column = read(table.assign(when=stamps), time="when")
+    found = read(table.assign(when=stamps))
+    by_polars = read(pl.DataFrame({"v": np.arange(6.0), "when": pl.from_pandas(pd.Series(stamps))}))
+    assert by_index.time[0] == np.datetime64("2024-10-26T22:00")  # UTC
+    for other in (by_column, found, by_polars):
+        np.testing.assert_array_equal(by_index.time, other.time)
+    assert (np.diff(by_index.time) == np.timedelta64(1, "h")).all()
+
+
+def test_the_only_column_of_dates_is_the_time_and_of_two_none_is():
+    """Issue 12: in Python a datetime column is found as on the command line."""
+    table = pd.DataFrame({"when": HOURS, "v": [1.0, 2.0, NAN, 4.0]})
+    np.testing.assert_array_equal(read(table).time, HOURS.to_numpy())
+    assert read(table.assign(also=HOURS)).time is None
+    assert read(table.set_index("when")).time is not None
+    days = pl.DataFrame({"day": [dt.date(2024, 1, k) for k in (1, 2, 3)], "v": [1.0, None, 3.0]})
+    assert read(days).time.tolist() == np.array(["2024-01-01", "2024-01-02", "2024-01-03"], "M8[ns]").tolist()
+    arrow = pa.table({"when": pa.array(HOURS.to_pydatetime()), "v": [1.0, None, 3.0, 4.0]})
+    np.testing.assert_array_equal(read(arrow).time, HOURS.to_numpy())
+    with_index = table.set_index(HOURS + pd.Timedelta("1D"))
+    assert read(with_index).time[0] == HOURS[0] + pd.Timedelta("1D")  # the index says more than a column
+
+
+def test_pandas_keeps_index_attributes_dtypes_and_other_columns():
+    table = pd.DataFrame(
+        {"v": [1.0, NAN, 3.0, 4.0], "note": list("abcd"), "n": pd.array([1, None, 3, 4], dtype="Int64")},
+        index=HOURS,
+    )
+    table.attrs["unit"] = "K"
+    before = table.copy()
+    out = restored(read(table))
+    assert out["v"].tolist() == [1, 9, 3, 4] and out["note"].tolist() == list("abcd")
+    assert out["n"].dtype == "Int64" and out["n"].tolist() == [1, 9, 3, 4]
+    assert out.attrs == {"unit": "K"} and out.index.equals(table.index)
+    pd.testing.assert_frame_equal(table, before)  # the input is not touched
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
+def test_polars_and_pyarrow_come_back_as_they_are(make):
+    data = {"who": ["x", "y", "x"], "v": [1.0, None, 3.0], "n": [None, 2, 3]}
+    table = make(data)
+    frame = read(table, id="who")
+    assert frame.columns == ("v", "n") and frame.ids.tolist() == ["x", "y", "x"]
+    out = restored(frame)
+    assert type(out) is type(table)
+    got = out.to_dict(as_series=False) if make is pl.DataFrame else out.to_pydict()
+    assert got == {"who": ["x", "y", "x"], "v": [1.0, 9.0, 3.0], "n": [9, 2, 3]}
+
+
+def test_arrays_and_lists_of_rows():
+    assert restored(read(np.array([[1.0, NAN]]))).tolist() == [[1, 9]]
+    assert np.asarray(restored(read([[1.0, None], [2.0, 3.0]]))).tolist() == [[1, 9], [2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("options", "says", "option"),
+    [
+        ({"time": "whn"}, "Did you mean 'when'", "time"),
+        ({"id": "nobody"}, "no column 'nobody'", "id"),
+        ({"columns": ["w"]}, "no column 'w'", "columns"),
+        ({"exclude": ["w"]}, "no column 'w'", "exclude"),
+        ({"exclude": ["v"]}, "nothing to fill", None),
+    ],
+)
+def test_wrong_names_are_told_with_the_option(options, says, option):
+    table = pd.DataFrame({"when": HOURS, "v": [1.0, 2.0, NAN, 4.0], "note": "x"})
+    with pytest.raises(InputError, match=says) as told:
+        read(table, **options)
+    assert told.value.option == option
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(InputError):
+        read("table.csv")
+    with pytest.raises(InputError, match="no column is numeric"):
+        read(pd.DataFrame({"a": ["x", "y"]}))

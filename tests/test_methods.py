@@ -1,0 +1,193 @@
+"""One contract for every method of the list that is no network: learn, fill, never change what it is given."""
+
+import pickle
+import warnings
+from time import perf_counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from closed_form import driven, holes
+from t1.errors import InputError
+from t1.methods.base import SLACK, Budget, Learning, LeftOut, Pace
+from t1.methods.catalog import METHODS, MODELS, fit_of
+from t1.methods.groups import MOST, group_columns
+from t1.methods.seasons import find_periods
+from t1.panel import Panel
+
+NAN = np.nan
+CLOSED = [name for name in METHODS if name not in MODELS and not METHODS[name].absent]
+FAST = [name for name in CLOSED if name not in ("pswi", "iterative", "knn")]
+no_answer = {"seasonal"}  # where there is no season it has none
+cells = st.one_of(st.just(NAN), st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0]))
+tables = hnp.arrays(float, st.tuples(st.integers(1, 40), st.integers(1, 4)), elements=cells)
+
+
+def learned(name: str, panel: Panel, **more):
+    learning = Learning(periods=find_periods(panel), **more)
+    return fit_of(name)(panel, learning)
+
+
+def check(name: str, panel: Panel, other: Panel | None = None) -> np.ndarray:
+    """Fit to a panel, then fill it, or another one."""
+    other = panel if other is None else other
+    before = panel.values.copy(), other.values.copy()
+    fitted = learned(name, panel, every=True)
+    fill = fitted.fill(other)
+    np.testing.assert_array_equal(panel.values, before[0])
+    np.testing.assert_array_equal(other.values, before[1])
+    assert fitted.name == name
+    assert fill.values.shape == other.values.shape
+    assert not np.isinf(fill.values).any()
+    seen = other.observed & ~np.isnan(fill.values)
+    np.testing.assert_allclose(fill.values[seen], other.values[seen], rtol=1e-9)
+    np.testing.assert_array_equal(fitted.fill(other).values, fill.values)  # a fill changes nothing in it
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.fill(other).values, fill.values)
+    return fill.values
+
+
+@pytest.mark.parametrize("name", FAST)
+@settings(max_examples=25)
+@given(table=tables, cut=st.integers(0, 40))
+def test_any_panel_is_filled_or_left_without_an_answer(name, table, cut):
+    starts = [0, cut] if 0 < cut < len(table) else [0]
+    panel = Panel.of(table, starts=starts)
+    with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        values = check(name, panel)
+    for span in panel.spans:
+        alive = panel.observed[span].any(axis=0)
+        if name not in no_answer | {"regression"}:
+            assert np.isfinite(values[span][:, alive]).all()
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_panel_of_two_series_is_filled(name):
+    if name == "pswi":
+        pytest.skip("PSW-I takes minutes; test_pswi has its tests")
+    season = 5 * np.sin(2 * np.pi * np.arange(600) / 24)[:, None]
+    panel = Panel.of(holes(driven(600) + season), starts=[0, 300], ids=["x", "y"])
+    values = check(name, panel)
+    assert np.isfinite(values).all()
+    later = Panel.of(holes(driven(100, seed=5) + season[:100]), ids=["x"])
+    assert np.isfinite(check(name, panel, later)).all()
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_series_do_not_touch(name):
+    rng = np.random.default_rng(0)
+    level = np.repeat([0.0, 1e4], 200)
+    panel = Panel.of(holes(level[:, None] + rng.normal(size=(400, 2))), starts=[0, 200], ids=["x", "y"])
+    values = check(name, panel)
+    far = np.abs(values - level[:, None])[np.isfinite(values)]
+    assert (far < 10).all()
+
+
+@pytest.mark.parametrize("name", ["seasonal", "regression"])
+@pytest.mark.parametrize("phase", [0, 3, 24 * 100 + 17])
+def test_a_season_is_at_its_place_on_the_clock(name, phase):
+    """The table of the fit begins at any hour, and so does the one that is filled."""
+    wave = np.sin(2 * np.pi * np.arange(480) / 24)[:, None]
+    panel = Panel.of(holes(wave, 0.05), phase=[phase])
+    fitted = learned(name, panel)
+    np.testing.assert_allclose(fitted.fill(panel).values, wave, atol=0.1)
+    later = Panel.of(np.where(np.arange(60)[:, None] % 20 < 15, NAN, wave[7:67]), phase=[phase + 7])
+    np.testing.assert_allclose(
+        fitted.fill(later).values, wave[7:67], atol=0.4
+    )  # long gaps, learned on points
+
+
+def test_an_unknown_method_is_told_with_the_nearest():
+    with pytest.raises(InputError, match="Did you mean 'linear'"):
+        fit_of("liner")
+
+
+def test_every_method_says_what_it_is():
+    for name, method in METHODS.items():
+        assert method.title and method.family and ":" in method.place, name
+    defaults = [name for name, method in METHODS.items() if method.default]
+    assert defaults[0] == "linear"  # a judged fill begins with it
+    assert "t1" in defaults
+
+
+# Groups of columns for the network.
+
+
+def test_groups_fill_every_column_once_and_see_those_close_to_it():
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(300, 5)).cumsum(axis=0)
+    x = np.repeat(base, 40, axis=1) + rng.normal(0, 0.01, (300, 200))
+    order = rng.permutation(200)
+    x = x[:, order]
+    x[:, 7] = NAN
+    groups = group_columns(Panel.of(holes(x)))
+    own = [j for group in groups for j in group.columns[: group.n_own].tolist()]
+    assert sorted(own) == [j for j in range(200) if j != 7]
+    assert all(
+        len(group.columns) <= MOST and len(set(group.columns.tolist())) == len(group.columns)
+        for group in groups
+    )
+    for group in groups:  # whoever is filled has columns of its kind beside it
+        kinds = order[group.columns] // 40
+        assert all((kinds == kind).sum() >= 8 for kind in kinds[: group.n_own])
+
+
+def test_a_narrow_table_is_one_group_without_empty_columns():
+    x = driven(50, 3)
+    x[:, 1] = NAN
+    (group,) = group_columns(Panel.of(x))
+    assert group.columns.tolist() == [0, 2] and group.n_own == 2
+    assert group_columns(Panel.of(np.full((5, 2), NAN))) == []
+
+
+# Time.
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_what_is_spent_and_what_is_to_come_is_not_left():
+    clock = Clock()
+    budget = Budget(100.0, 0.0, clock=clock, ahead=2.0)
+    clock.now = 10.0
+    assert budget.left() == pytest.approx(100 * (1 - SLACK) - 10 - 2)
+    assert Learning(budget=budget).left() == budget.left()
+    assert Learning().left() == np.inf
+
+
+def test_a_method_that_would_take_too_long_is_stopped_at_once():
+    clock = Clock()
+    learning = Learning(budget=Budget(100.0, 0.0, clock=clock))
+    pace = Pace(learning, "regression", times=4, began=0.0)
+    clock.now = 2.0
+    pace(0.0)  # 2 s to set up
+    clock.now = 2.5
+    pace(0.001)  # too early to say
+    clock.now = 12.0
+    pace(0.5)  # 22 s each: 88 s of 97
+    with pytest.raises(LeftOut, match="regression was left out: it would take about 408 s"):
+        pace(0.1)
+
+
+def test_a_regression_that_does_not_fit_the_budget_is_left_out():
+    clock = Clock()
+    began = clock.now = perf_counter()
+
+    def tick() -> float:
+        clock.now += 0.6  # so long does it take from one look at the clock to the next
+        return clock.now
+
+    panel = Panel.of(holes(driven(400)))
+    with pytest.raises(LeftOut, match="regression was left out"):
+        fit_of("regression")(panel, Learning(budget=Budget(10.0, began, clock=tick)))
