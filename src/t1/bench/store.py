@@ -18,6 +18,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from t1.bench.standard import UNTRAINED
 from t1.bench.study import MAX_EPOCHS, Run
 from t1.errors import InputError, T1Error
 
@@ -148,6 +149,15 @@ class Store:
             yield True
         finally:
             lock.release()
+
+    def kept(self) -> list[Run]:
+        """The runs of networks that have been at work here, whatever study or option they came from."""
+        found = []
+        for path in sorted((self.folder / "runs").glob("*/run.json")):
+            about = json.loads(path.read_text())
+            run = Run(**{f.name: about[f.name] for f in fields(Run) if f.name in about})
+            found += [run] * (run.model not in UNTRAINED)
+        return found
 
     def unfinished(self) -> list[tuple[str, str, float]]:
         """Id, title and hours of training so far of the runs that have a checkpoint and no row."""
