@@ -8,14 +8,19 @@ export T1_GOLDEN_DIR ?= $(abspath ../shared/golden)
 .PHONY: demo test check bench nightly format clean
 .DEFAULT_GOAL := test
 
-.venv/ready: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "T1 needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+.venv/ready: .venv/light
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
 	touch $@
 
-demo: .venv/ready        ## train on a bundled table with real gaps, fill it, print a scorecard
+# The demo needs the package and its report only: much less to install than the tests and the benchmark do.
+.venv/light: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "T1 needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[report]'
+	touch $@
+
+demo: .venv/light        ## fill a bundled table with real gaps, print a scorecard
 	$(BIN)/python examples/airports.py
 
 test: .venv/ready        ## all tests

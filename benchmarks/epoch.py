@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 os.environ.setdefault("T1_DATA_DIR", str(Path(__file__).parents[2] / "shared" / "data"))
 from plain_t1 import PlainT1
 from t1.bench.scenarios import training_hide
-from t1.bench.study import plan
+from t1.bench.study import STUDIES
 from t1.data.catalog import load
 from t1.models.base import Model
 from t1.models.t1 import T1, T1Config
@@ -65,12 +65,12 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.05, help="of the windows of an epoch")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    (run,) = plan("point", data=["ETTh1"])
+    (run,) = STUDIES["point"].runs(data=["ETTh1"])
     dataset = load(run.dataset)
     train, valid = (
         part.subset(np.arange(round(len(part) * options.share))) for part in (dataset.train, dataset.valid)
     )
-    hide = training_hide(run.mask, train.seen)
+    hide = training_hide(run.mask, dataset)
     config = TrainConfig(seed=run.seed, batch_size=run.batch_size, max_epochs=1)
 
     def epoch(model: Model) -> float:

@@ -17,8 +17,7 @@ def row(**changes: Any) -> Row:
         "seed": 102,
         "split": "paper",
         "scenario": "point 0.1",
-        "mse": 0.025,
-        "mae": 0.105,
+        "metrics": {"mse": 0.025, "mae": 0.105},
         "cells": 1000,
         "epochs": 300,
         "best_epoch": 290,
@@ -35,4 +34,6 @@ def row(**changes: Any) -> Row:
         "versions": {"t1": "0.1.0", "torch": "2.13.0", "numpy": "2.4.0", "python": "3.11.7"},
         "finished": "2026-11-16T00:00:00+00:00",
     }
-    return Row(**plain | changes)
+    errors = {name: changes.pop(name) for name in ("mse", "mae") if name in changes}
+    plain |= changes
+    return Row(**plain | {"metrics": plain["metrics"] | errors})

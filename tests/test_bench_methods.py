@@ -8,9 +8,9 @@ import t1
 from t1.bench.methods import FITTED, method_fill, score_series, training_rows
 from t1.bench.run import Limits, execute, is_done
 from t1.bench.scenarios import Scenario
-from t1.bench.standard import METHODS, SERIES, standard
+from t1.bench.standard import SERIES, UNTRAINED, standard
 from t1.bench.store import Store
-from t1.bench.study import plan
+from t1.bench.study import STUDIES
 from t1.cli import main
 from t1.data.catalog import load, names, spec
 from t1.errors import InputError
@@ -19,17 +19,17 @@ from t1.methods.simple import linear
 
 
 def test_every_method_of_the_protocol_can_run():
-    assert set(METHODS) <= set(FITTED) | set(SERIES)
-    assert not set(METHODS) & set(MODELS)
+    assert set(UNTRAINED) <= set(FITTED) | set(SERIES)
+    assert not set(UNTRAINED) & set(MODELS)
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in SERIES])
+@pytest.mark.parametrize("name", [name for name in UNTRAINED if name not in SERIES])
 def test_a_method_gives_rows_without_training(name, waves, tmp_path):
     store = Store(tmp_path / "store")
-    (run,) = plan("point", data=[waves], models=[name])
+    (run,) = STUDIES["point"].runs(data=[waves], models=[name])
     assert execute(run, store, Limits(seconds=1.0)) == "done"
     rows = store.rows()
-    assert len(rows) == 5
+    assert len(rows) == 6
     assert all(np.isfinite(row.mse) and row.cells > 0 for row in rows)
     assert {(row.stopped, row.steps, row.parameters) for row in rows} == {("nothing to train", 0, 0)}
     assert is_done(run, store, Limits())
@@ -53,8 +53,8 @@ def test_the_same_masks_for_methods_and_networks(waves, tmp_path):
     store = Store(tmp_path / "store")
     small = {"n_channels": 8}
     for run in [
-        *plan("point", data=[waves], models=["linear"]),
-        *plan("point", data=[waves], settings=small),
+        *STUDIES["point"].runs(data=[waves], models=["linear"]),
+        *STUDIES["point"].runs(data=[waves], settings=small),
     ]:
         execute(run, store, Limits(max_epochs=1))
     cells = {}
@@ -96,9 +96,31 @@ def test_psw_i_runs_in_the_benchmark(waves, tmp_path, monkeypatch):
     quick = {"learning_rate": 0.01, "batch": 16, "patch": 12, "rolling": 5, "steps": 3}
     monkeypatch.setattr("t1.methods.pswi.settings_for", lambda name: quick)
     store = Store(tmp_path / "store")
-    (run,) = plan("point", data=[waves], models=["pswi"])
+    (run,) = STUDIES["point"].runs(data=[waves], models=["pswi"])
     assert execute(run, store, Limits()) == "done"
     assert {row.scenario for row in store.rows()} >= {"point 0.1", "block"}
+
+
+def test_psw_i_under_a_budget_is_no_full_run(waves, tmp_path, monkeypatch):
+    pytest.importorskip("ot", reason="PSW-I needs POT: pip install 't1-impute[bench]'")
+    slow = {
+        "learning_rate": 0.01,
+        "batch": 16,
+        "patch": 12,
+        "rolling": 5,
+        "steps": 100_000,
+        "patience": 10**6,
+    }
+    monkeypatch.setattr("t1.methods.pswi.settings_for", lambda name: slow)
+    store = Store(tmp_path / "store")
+    (run,) = STUDIES["point"].runs(data=[waves], models=["pswi"])
+    assert execute(run, store, Limits(seconds=0.2)) == "done"
+    assert {(row.stopped, row.budget_seconds, row.full) for row in store.rows()} == {("seconds", 0.2, False)}
+    assert is_done(run, store, Limits(seconds=0.2)) and not is_done(run, store, Limits())
+    monkeypatch.setattr("t1.methods.pswi.settings_for", lambda name: slow | {"steps": 3})
+    assert execute(run, store, Limits()) == "done"
+    assert all(row.full for row in store.latest()), "the whole search replaces the one cut short"
+    assert execute(run, store, Limits(seconds=60.0)) == "was done"
 
 
 def test_training_rows_are_those_of_training_windows(waves):
@@ -107,11 +129,11 @@ def test_training_rows_are_those_of_training_windows(waves):
 
 
 def test_small_is_taken_where_it_is_declared():
-    runs = plan("point", data=["ETTh1"], models=["csdi", "dlinear"], size="small")
+    runs = STUDIES["point"].runs(data=["ETTh1"], models=["csdi", "dlinear"], size="small")
     assert [run.settings.get("size") for run in runs] == ["small", None]
     assert standard(spec("ETTh2"), "timesnet").settings == {"d_model": 32, "d_ffn": 32}
-    assert plan("point", data=["ETTh2"], models=["timesnet"])[0].settings["d_model"] == 32
-    assert plan("point", data=["ETTh1"], models=["saits"])[0].mask == {"kind": "point", "rate": 0.2}
+    assert STUDIES["point"].runs(data=["ETTh2"], models=["timesnet"])[0].settings["d_model"] == 32
+    assert STUDIES["point"].runs(data=["ETTh1"], models=["saits"])[0].mask == {"kind": "point", "rate": 0.2}
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if not MODELS[name].absent])
@@ -128,7 +150,7 @@ def test_the_protocol_s_settings_are_settings_of_the_model(name):
 def test_t1_models_lists_every_system(capsys):
     assert main(["models"]) == 0
     out = capsys.readouterr().out
-    for name in (*MODELS, *METHODS):
+    for name in (*MODELS, *UNTRAINED):
         assert name in out
     assert "Are Transformers Effective for Time Series Forecasting?" in out
 
@@ -143,7 +165,7 @@ def table():
     return values
 
 
-@pytest.mark.parametrize("name", ["itransformer", "dlinear", "saits", *METHODS])
+@pytest.mark.parametrize("name", ["itransformer", "dlinear", "saits", *UNTRAINED])
 def test_a_system_fills_a_table_by_its_name(name, one_thread):
     if name in MODELS and MODELS[name].absent:
         pytest.skip(f"{name} needs {MODELS[name].absent}: pip install 't1-impute[bench]'")

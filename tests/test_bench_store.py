@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+import threading
 from dataclasses import asdict, replace
 
 import pytest
+from filelock import FileLock
 
 from bench_rows import row
 from t1.bench.store import Store
@@ -102,6 +104,32 @@ def test_a_claim_keeps_others_off_and_ends_with_its_holder(tmp_path):
     assert not other.claimed("never-heard-of")
 
 
+def test_looking_at_a_run_does_not_keep_it_from_starting(tmp_path):
+    """`t1 bench status` tries the lock; a run that starts in that moment must not be skipped as busy."""
+    store = Store(tmp_path)
+    with store.claim(RUN):
+        pass
+    looking = FileLock(store.checkpoint(RUN) / "lock", thread_local=False)
+    looking.acquire()
+    threading.Timer(0.2, looking.release).start()
+    with Store(tmp_path).claim(RUN) as ours:
+        assert ours
+
+
+def test_a_change_of_data_or_protocol_makes_older_rows_count_no_more(tmp_path):
+    store = Store(tmp_path)
+    old = row(mse=0.1)  # from before these were recorded: nothing is known against it
+    store.append([old])
+    assert store.latest() == [old]
+    store.append([row(mse=0.2, steps=10, data="aa", training=1, scoring=1)])
+    assert store.latest() == [old], "trained longer"
+    for made in ({"data": "bb"}, {"training": 2}, {"scoring": 2}):
+        new = row(mse=0.3, steps=5, **{"data": "aa", "training": 1, "scoring": 1, **made})
+        both = Store(tmp_path / str(made))
+        both.append([row(mse=0.2, data="aa", training=1, scoring=1), new])
+        assert both.latest() == [new]
+
+
 def test_ids_follow_the_fields():
     assert RUN.id == replace(RUN).id
     changes = [
@@ -120,7 +148,7 @@ def test_ids_follow_the_fields():
 
 def test_an_error_that_is_no_number_is_no_result(tmp_path):
     store = Store(tmp_path)
-    with pytest.raises(T1Error, match="an error of nan over 0 cells is no result"):
+    with pytest.raises(T1Error, match="mse = nan over 0 cells is no result"):
         store.append([row(mse=float("nan"), cells=0)])
     assert store.rows() == []
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,36 +14,39 @@ import pytest
 
 from bench_rows import row as any_row
 from t1.bench.cost import cost_table
-from t1.bench.grid import Cell, Grid, Head
-from t1.bench.lineup import line_up
-from t1.bench.paper import DATASETS, MODELS, TABLES, TITLES, Figure, published, published_scenarios
+from t1.bench.notes import duration
+from t1.bench.page import results_page
+from t1.bench.paper import DATASETS, MODELS, published
 from t1.bench.picture import _apart, cost_picture
-from t1.bench.render import render, results_page
-from t1.bench.standard import METHODS, standard
+from t1.bench.sheet import Cell, Head, Sheet, render
+from t1.bench.standard import TITLES, standard
+from t1.bench.study import STUDIES
 from t1.bench.tables import status, table
-from t1.data.catalog import names, spec
-from t1.durations import duration
+from t1.bench.variants import line_up
+from t1.data.catalog import names, spec, usual_scale
 from t1.errors import InputError
-from t1.methods.catalog import MODELS as SYSTEMS
+from t1.methods.catalog import model_class
 
 RATES = ("0.1", "0.3", "0.5", "0.7")
 OWN = Path(__file__).parents[1] / "src" / "t1" / "bench" / "paper"
 FULL = {"stopped": "patience", "epochs": 212, "best_epoch": 182, "schedule": "constant"}
 FULL |= {"budget_seconds": None}
+KEYS = ("dataset", "model", "seed", "settings", "split", "mask", "learning_rate", "scale")
 
 
 def row(**changes):
     """A row of T1 on ETTh1 that a budget of half an hour ended."""
     dataset, model = changes.get("dataset", "ETTh1"), changes.get("model", "t1")
-    known = dataset in names() and (model in METHODS or model in SYSTEMS)
+    known = dataset in names() and model in TITLES
     training = standard(spec(dataset if known else "ETTh1"), model if known else "t1")
     usual = {
-        "id": "-".join(str(changes.get(key)) for key in ("dataset", "model", "seed", "settings", "split")),
+        "id": "-".join(str(changes.get(key)) for key in KEYS),
         "dataset": dataset,
         "settings": dict(training.settings),
         "mask": dict(training.mask),
         "batch_size": training.batch_size,
         "learning_rate": training.learning_rate,
+        "scale": usual_scale(spec(dataset), changes.get("split", "paper")) if known else "train",
         "scenario": "block",
         "mse": 0.0309,
         "mae": 0.107,
@@ -76,32 +80,48 @@ def bold(grid):
 # the paper
 
 
+def figures(study):
+    """The published figures as {(dataset, kind, place, model): (mse, mae, mse_std, mae_std)}."""
+    frame = published(STUDIES[study]).set_index(["dataset", "kind", "place", "variant", "metric"]).unstack()
+    return {key: tuple(line) for key, line in zip(frame.index, frame.to_numpy(), strict=True)}
+
+
 def test_every_published_figure_is_found():
-    point, block, natural = (published(study) for study in ("point", "block", "natural"))
+    point, block, natural = (figures(study) for study in ("point", "block", "natural"))
     nine = list(DATASETS)[:9]
-    twelve = list(TITLES)[:12]
-    assert {(d, f"point {r}", m) for d in nine for r in RATES for m in twelve} <= set(point)
-    assert Counter(m for _, _, m in point) == {**dict.fromkeys(twelve, 36), "sssd": 28}
-    assert set(block) == {(d, "block", m) for d in nine for m in twelve[:11]}
-    scenarios = [*(("PhysioNet2012", f"natural {r}") for r in RATES), ("AQI36", "natural")]
-    assert set(natural) == {(*where, m) for where in scenarios for m in twelve[:9]}
-    assert point["ETTh1", "point 0.7", "t1"] == Figure(0.093, 0.193, 0.002, 0.002)
-    assert point["ETTh1", "point 0.1", "sssd"] == Figure(0.028, 0.115)
-    assert block["ETTh1", "block", "csdi"] == Figure(0.037, 0.127)
-    assert published_scenarios("natural")["AQI36"] == ["natural"]
+    twelve = [name for name in list(TITLES)[:13] if name != "sssd"]
+    assert {(d, "point", r, m) for d in nine for r in RATES for m in twelve} <= set(point)
+    assert Counter(m for *_, m in point) == {**dict.fromkeys(twelve, 36), "sssd": 28}
+    assert set(block) == {(d, "block", "block", m) for d in nine for m in twelve[:11]}
+    places = [*(("PhysioNet2012", "natural-zeros", r) for r in RATES), ("AQI36", "natural", "natural")]
+    assert set(natural) == {(*where, m) for where in places for m in twelve[:9]}
+    assert point["ETTh1", "point", "0.7", "t1"] == (0.193, 0.093, 0.002, 0.002)  # mae, mse, their deviations
+    assert point["ETTh1", "point", "0.1", "sssd"][:2] == (0.115, 0.028)
+    assert block["ETTh1", "block", "block", "csdi"][:2] == (0.127, 0.037)
 
 
 def test_no_figure_is_lost_and_a_model_in_two_tables_has_the_same_in_both():
-    for study, files in TABLES.items():
-        found = published(study)
-        read = set()
-        for name in files:
-            for line in csv.DictReader((OWN / name).read_text().splitlines()):
-                ratio = line.get("missing_ratio") or line.get("additional_ratio")
-                key = DATASETS[line["dataset"]], f"{study} {ratio}" if ratio else study, MODELS[line["model"]]
-                assert (found[key].mse, found[key].mae) == (float(line["mse"]), float(line["mae"]))
+    for study in ("point", "block", "natural"):
+        found, read = figures(study), set()
+        for name in STUDIES[study].published:
+            for line in csv.DictReader((OWN / f"{name}.csv").read_text().splitlines()):
+                kind = "natural-zeros" if line["dataset"] == "PhysioNet2012" else study
+                ratio = line.get("missing_ratio") or line.get("additional_ratio") or study
+                key = line["dataset"], kind, ratio, MODELS[line["model"]]
+                assert found[key][:2] == (float(line["mae"]), float(line["mse"]))
                 read.add(key)
         assert read == set(found)
+
+
+@pytest.mark.parametrize("study", [name for name, study in STUDIES.items() if study.changes])
+def test_what_a_study_compares_is_what_was_published(study):
+    found, chosen = published(STUDIES[study]), STUDIES[study]
+    assert set(found["variant"]) <= set(chosen.changes)
+    assert set(found["dataset"]) == set(chosen.datasets)
+    assert set(found["metric"]) == set(chosen.metrics)
+    for label, change in chosen.changes.items():
+        for setting in set(change) - {"mask"}:
+            assert setting in {f.name for f in fields(model_class(chosen.models[0]).Config)}, label
 
 
 def test_the_figures_are_the_published_ones(data_dir):
@@ -113,15 +133,11 @@ def test_the_figures_are_the_published_ones(data_dir):
 
 
 def test_the_paper_and_the_catalogue_speak_of_the_same():
-    assert set(DATASETS.values()) == set(names())
+    assert set(DATASETS) == set(names())
     assert len(MODELS) == len(TITLES)
-    for study in TABLES:
-        assert {d for d, _, _ in published(study)} == {n for n in names() if study in spec(n).scenarios}
-
-
-def test_what_is_handed_out_can_be_changed_without_harm():
-    published("block").clear()
-    assert published("block")
+    for study in ("point", "block", "natural"):
+        datasets = set(published(STUDIES[study])["dataset"])
+        assert datasets == {name for name in names() if study in spec(name).scenarios}
 
 
 # layout
@@ -342,9 +358,41 @@ def test_settings_splits_and_masks_are_never_mixed():
     assert grid.notes[0].endswith("Runs on different splits are not compared.")
 
 
+def test_rows_in_units_of_before_are_not_beside_the_published_figures():
+    old = points((0.02, 0.03, 0.05, 0.10), dataset="Illness", scale="train", **FULL)
+    grid = table("point", old, data=["Illness"], below=True)
+    assert [line[:4] for line in texts(grid)] == [
+        ["Illness", "T1", "–", "0.016"],
+        ["Illness", "T1 (in units of the training rows)", "0.020", "–"],
+    ]
+    new = points((0.03, 0.04, 0.06, 0.20), dataset="Illness", **FULL)
+    both = table("point", [*old, *new], data=["Illness"], below=True)
+    assert not any(cell.bold for line in both.lines for cell in line if cell.number in (0.02, 0.03)), (
+        "no race"
+    )
+    page = results_page([*old, *new])
+    assert "| Illness | 0.038 | 0.083 |" in re.sub(" +", " ", page), "the headline is in the paper's units"
+    assert page.count("--data Illness") == 1, "the old rows cannot be made again"
+
+
+def test_physionet_stands_there_both_ways():
+    kinds = {"natural": 0.3, "natural-zeros": 0.06}
+    rows = [
+        row(dataset="PhysioNet2012", scenario=f"{kind} {rate}", mse=error)
+        for kind, error in kinds.items()
+        for rate in RATES
+    ]
+    grid = table("natural", rows, data=["PhysioNet2012"])
+    averages = [line[:5] for line in texts(grid) if line[1] == "average"]
+    assert averages == [
+        ["PhysioNet2012, never measured = 0", "average", "0.060†", "0.075", "−20.0 %"],
+        ["PhysioNet2012", "average", "0.300†", "–", "–"],
+    ]
+
+
 def test_every_datasets_own_protocol_is_the_plain_model():
     rows = [row(dataset=name) for name in names()]
-    assert [entry.label for entry in line_up(rows)] == ["T1"]
+    assert [variant.label for variant in line_up(rows)] == ["T1"]
 
 
 def test_a_part_of_the_windows_and_a_series_are_told_as_such():
@@ -389,7 +437,7 @@ def test_durations(seconds, text):
 
 # formats
 
-GRID = Grid(
+GRID = Sheet(
     title="A_b & <c>",
     heads=(Head("x", words=True), Head("MSE", "T|1", "T|1 MSE"), Head("paper", "T|1", "T|1 MSE paper")),
     lines=(
@@ -526,10 +574,17 @@ def test_an_unknown_format_offers_the_nearest():
 
 def test_a_line_of_another_length_is_a_mistake():
     with pytest.raises(ValueError, match="another length"):
-        Grid(title="x", heads=(Head("a"),), lines=((),))
+        Sheet(title="x", heads=(Head("a"),), lines=((),))
 
 
 # status and page
+
+
+def test_a_search_that_its_budget_ended_is_not_the_full_protocol():
+    short = {"stopped": "seconds", "budget_seconds": 60.0, "schedule": "none", "epochs": 0, "best_epoch": 0}
+    grid = table("block", [row(model="pswi", train_seconds=60.0, **short)], models=["pswi"], data=["ETTh1"])
+    assert texts(grid)[0][2] == "0.031†"
+    assert grid.notes[0] == "† ETTh1, PSW-I, seed 102: a search of 1 min, stopped by its budget of 1 min."
 
 
 def test_status_has_a_line_per_run():
@@ -579,6 +634,7 @@ def test_the_page_has_the_three_tables_and_the_commands_behind_them():
         "t1 bench run natural --data AQI36 --models t1 --seeds 102 --split disjoint --set 'anchor=a b'",
     ]
     assert re.findall("^## .*", page, flags=re.M) == [
+        "## T1 beside the paper",
         "## How to reproduce",
         "## Point missing: T1",
         "## Block missing: T1",
@@ -596,7 +652,7 @@ def test_the_page_compares_where_several_were_trained():
     linear = row(dataset="ETTh2", model="linear", stopped="nothing to train")
     page = results_page([*rows, row(dataset="ETTh2"), linear])
     assert "cost-ETTh2" not in page
-    assert re.findall("^## .*", page, flags=re.M)[4:] == [
+    assert re.findall("^## .*", page, flags=re.M)[5:] == [
         "## ETTh1: accuracy and cost",
         "## ETTh1. Point missing: MSE",
         "## ETTh1. Point missing: MAE",
@@ -607,14 +663,36 @@ def test_the_page_compares_where_several_were_trained():
     assert "![ETTh1: accuracy over cost](cost-ETTh1.svg)" in page
 
 
+def test_the_variants_of_a_study_stand_in_its_own_table():
+    runs = dict(STUDIES["ablation"].variants("ETTh1", "t1", 102, "paper", {}))
+    chosen = {
+        label: runs[label] for label in ("T1: full model", "Cross-variable: w/o", "Embedding: w/o mask")
+    }
+    short = {"budget_seconds": 480.0, "train_seconds": 480.0, "steps": 200}
+    rows = [
+        again
+        for error, run in zip((0.06, 0.12, 0.07), chosen.values(), strict=True)
+        for again in points((error,) * 4, id=run.id, settings=dict(run.settings), **short)
+    ]
+    longer = points((0.05,) * 4, id=runs["T1: full model"].id)
+    page = re.sub(" +", " ", results_page([*longer, *rows]))
+    assert page.count("## Ablation: MSE") == 1
+    assert "## Point missing: T1\n" in page, "no variant beside it"
+    assert "| ETTh1 | T1: full model | **0.060†** |" in page, "with the budget of the others"
+    assert "| ETTh1 | 0.1 | 0.050† | 0.024 |" in page, "with the longest training"
+    assert "| ETTh1 | Cross-variable: w/o | 0.120† |" in page
+    assert "t1 bench run ablation --data ETTh1 --seeds 102 --budget 480s\n" in page
+    assert "cross=" not in page
+
+
 def test_the_page_without_rows_is_the_papers():
     page = results_page([])
     assert "t1 bench run point --data ETTh1 --models t1 --seeds 102\n" in page
     assert "†" not in page.split("## Point")[1]
 
 
-def test_tables_need_neither_torch_nor_pandas():
-    code = "import sys, t1.bench.render; print(*{'torch', 'pandas', 'sklearn'} & set(sys.modules))"
+def test_tables_need_no_torch():
+    code = "import sys, t1.bench.page; print(*{'torch', 'sklearn'} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert result.stdout.strip() == ""
 
@@ -637,6 +715,21 @@ def test_cost_puts_errors_beside_seconds():
         cost_table(rows, "Weather")
 
 
+def test_the_best_of_the_cost_table_is_the_lowest_number():
+    rows = points((10.2,) * 4) + points((9.1,) * 4, model="saits")
+    grid = cost_table(rows, "ETTh1")
+    assert [cell.text for line in grid.lines for cell in line if cell.bold] == ["9.100"]
+
+
+def test_what_was_scored_in_part_is_not_the_best():
+    rows = points((0.2,) * 4)
+    rows += points((0.1,) * 4, model="csdi", score_every=20)  # few windows
+    rows += points((0.1,) * 4, model="pswi")  # other cells
+    rows += points((0.1, 0.1), model="saits")  # the easier ratios only
+    grid = cost_table(rows, "ETTh1")
+    assert [line[0].text for line in grid.lines if line[1].bold] == ["T1"]
+
+
 def test_the_picture_names_every_system(tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 't1-impute[bench]'")
     rows = points((0.02, 0.04)) + points((0.2, 0.3), model="linear", stopped="nothing to train")
@@ -650,6 +743,17 @@ def test_the_picture_names_every_system(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         cost_picture(rows, "ETTh1", tmp_path / "nowhere" / "cost.svg")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again.svg", "cost.svg"]
+
+
+def test_the_picture_has_one_unit(tmp_path):
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 't1-impute[bench]'")
+    old = {"dataset": "Illness", "scale": "train"}
+    rows = [*points((0.02, 0.04), **old), *points((0.2, 0.3), model="saits", **old)]
+    rows += points((0.3, 0.3), model="linear", dataset="Illness", stopped="nothing to train")
+    cost_picture(rows, "Illness", tmp_path / "cost.svg")
+    drawn = (tmp_path / "cost.svg").read_text()
+    assert "in units of the training rows" in drawn
+    assert "<!-- Linear interpolation -->" not in drawn
 
 
 def test_names_in_the_picture_do_not_lie_on_each_other():

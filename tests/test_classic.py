@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-
 from t1.errors import InputError
 from t1.methods.regression import regression
 from t1.methods.seasons import find_period

@@ -1,4 +1,4 @@
-"""Every command in docs/fill.md and docs/protocol.md runs, on files such as they speak of."""
+"""Every command in docs/fill.md, files.md and protocol.md runs, on files such as they speak of."""
 
 import gzip
 import re
@@ -17,7 +17,8 @@ from test_cli import plant
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "fill.md").read_text()
-COMMANDS = re.findall(r"^\$ t1 (.*)$", PAGE, re.MULTILINE)
+FILES = (ROOT / "docs" / "files.md").read_text()
+COMMANDS = re.findall(r"^\$ t1 (.*)$", PAGE + FILES, re.MULTILINE)
 
 
 @pytest.fixture
@@ -27,6 +28,9 @@ def folder(tmp_path, monkeypatch) -> Path:
     Path("plant.csv.gz").write_bytes(gzip.compress(plant()))
     table = pd.read_csv("plant.csv", sep=";", decimal=",", encoding="latin-1", parse_dates=["when"])
     table.to_parquet("plant.parquet", index=False)
+    table[["when", "temp", "flow"]].to_excel("plant.xlsx", index=False)
+    rows = "".join(f"{1 + i % 28:02}/{1 + i // 28:02}/2024,{i % 7}\n" for i in range(100))
+    Path("units.csv").write_text("day,x\nd,m\n" + rows.replace(",3\n", ",\n"))
     pd.concat([table.assign(station=name) for name in "ab"]).to_csv("stations.csv", index=False)
     return tmp_path
 
@@ -39,7 +43,8 @@ def test_a_command_of_the_page_runs(command, folder):
     else:
         for one in command.replace("60s", "2s").split(" && t1 "):  # the same, in less time
             arguments = shlex.split(one)
-            assert main(arguments if "--budget" in arguments else [*arguments, "--budget", "2s"]) == 0
+            given = "--budget" in arguments or arguments[0] == "look"
+            assert main(arguments if given else [*arguments, "--budget", "2s"]) == 0
     for name in re.findall(r"(?:-o|>|--scorecard|--provenance|--report) (\S+\.\w+)", command):
         assert (folder / name).stat().st_size > 100
 

@@ -237,3 +237,19 @@ def test_info_without_files_says_how_to_get_them(t1, tmp_path, monkeypatch, caps
     assert "not here" in out and "t1 data fetch Electricity" in out and "321" in out
     assert t1("info", "Electrcity") == 2
     assert "Did you mean 'Electricity'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("escape", ["../../away.csv", "{absolute}", "link/away.csv"])
+def test_nothing_is_written_outside_the_data_folder(server, tmp_path, escape):
+    folder, url = server
+    (folder / "table.csv").write_text(TABLE)
+    away = tmp_path / "elsewhere"
+    away.mkdir()
+    path = write_spec(tmp_path, url)
+    (path.parent / "link").symlink_to(away)
+    place = escape.format(absolute=away / "away.csv")
+    path.write_text(path.read_text().replace("data/table.csv", place))
+    with pytest.raises(InputError, match="is not inside"):
+        fetch(catalog.spec(path))
+    assert not list(tmp_path.rglob("away.csv"))
+    assert Quiet.asked == []

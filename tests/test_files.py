@@ -358,7 +358,7 @@ def test_the_time_column_is_found_or_not(put):
     laps = read_file(put("x,time\n1,5.5\n2,4.5\n"))
     assert laps.time is None and "line 3 has '4.5'" in laps.problems[0]
     both = read_file(put("time,date,x\n00:30,2020-01-01,1\n00:30,2020-01-02,2\n"))
-    assert both.time_column == "date + time" and both.problems == []
+    assert both.time_column == "time + date" and both.problems == []
     mixed = read_file(put("when,x\n2020-01-01 00:00:00,1\n2020-01-01 00:00:00.5,2\n"))
     assert mixed.time[1] - mixed.time[0] == np.timedelta64(500, "ms")
     file = read_file(put("x,date\n" + "1,2020-01-01\n" * 20 + "1,soon\n"))

@@ -9,12 +9,15 @@ import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from t1.cli import main
+from t1.data.csv.cells import MARKERS
+from t1.data.files import read_file
 
-MISSING = {"", "nan", "null", "none", "na", "n/a", "#n/a", "-", "?"}
+MISSING = {marker.lower() for marker in MARKERS} | {""}
 EXAMPLES = int(os.environ.get("T1_FUZZ", "200"))
 FUZZ = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 
@@ -97,3 +100,48 @@ def test_a_table_is_filled_or_refused(raw, method, intervals):
 @given(st.one_of(st.binary(max_size=300), st.text(max_size=300).map(lambda t: t.encode("utf-8", "replace"))))
 def test_any_bytes_are_filled_or_refused(raw):
     check(raw)
+
+
+@st.composite
+def dressed(draw) -> tuple[bytes, list[list[float | None]], list[str]]:
+    """A plain table in clothes: preamble, comments, units, totals, remarks, odd separators."""
+    n_columns, n_rows = draw(st.integers(2, 5)), draw(st.integers(8, 20))
+    separator = draw(st.sampled_from([",", ";", "\t", "|", "  "]))
+    newline = draw(st.sampled_from(["\n", "\r\n"]))
+    blank = "NA" if separator == "  " else draw(st.sampled_from(["", "NA", "nan"]))
+    names = [f"{draw(st.sampled_from(['temp', 'flow', 'x', 'Wind']))}{j}" for j in range(n_columns)]
+    # never all missing, and rows of their own: a column without numbers is another story
+    cells = st.one_of(st.integers(-500, 500).map(lambda n: n / 10), st.just(None))
+    table = [[draw(cells) if (i + j) % 3 else (i - j) / 10 for j in range(n_columns)] for i in range(n_rows)]
+    lines = ["# made by nobody"] * draw(st.integers(0, 2))
+    lines += draw(st.lists(st.sampled_from(["Report", "", "Station: here"]), max_size=2)) if not lines else []
+    lines.append(separator.join(["time", *names]))
+    if draw(st.booleans()):
+        lines.append(separator.join(["UTC", *["m/s"] * n_columns]))
+    for i, row in enumerate(table):
+        texts = [blank if x is None else f"{x:.1f}" for x in row]
+        lines.append(separator.join([f"2020-01-{i + 1:02}", *texts]))
+    if separator != "  " and draw(st.booleans()):
+        lines.append(separator.join(["Total", *["1.0"] * n_columns]))
+    if draw(st.booleans()):
+        lines.append("# the end" if lines[0].startswith("#") else "the end")
+    if separator not in ("  ", "\t") and draw(st.booleans()):
+        lines += [separator * n_columns] * draw(st.integers(1, 3))
+    return (newline.join(lines) + newline).encode(), table, names
+
+
+@FUZZ
+@given(dressed())
+def test_a_table_is_found_inside_its_clothes(made):
+    raw, table, names = made
+    with TemporaryDirectory() as folder:
+        source, target = Path(folder) / "in.csv", Path(folder) / "out.csv"
+        source.write_bytes(raw)
+        file = read_file(source, keep_sentinels=True)
+        file.write(target, file.values)
+        assert target.read_bytes() == raw
+        assert file.columns == tuple(names) and file.time_column == "time"
+        np.testing.assert_array_equal(file.values, np.array(table, dtype=float))
+        file.write(target, np.nan_to_num(file.values, nan=77.7))
+        after = read_file(target, keep_sentinels=True)
+        np.testing.assert_array_equal(after.values, np.nan_to_num(file.values, nan=77.7))

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from t1.api import fit as fit
     from t1.api import impute as impute
     from t1.api import load as load
+    from t1.data.look import Look as Look
+    from t1.data.look import look as look
     from t1.data.sample import load_sample as load_sample
     from t1.fill.filled import Filled as Filled
     from t1.fill.scorecard import Scorecard as Scorecard
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from t1.models.t1 import T1 as T1
     from t1.models.t1 import T1Config as T1Config
 
-__version__ = "0.2.0"
+__version__ = "0.1.0"
 
 # imported on first use: `import t1` stays fast, torch is loaded only when a model is wanted
 _LAZY = {
@@ -36,6 +38,8 @@ _LAZY = {
     "load": "t1.api",
     "load_sample": "t1.data.sample",
     "missing": "",
+    "Look": "t1.data.look",
+    "look": "t1.data.look",
     "synthetic": "",
 }
 

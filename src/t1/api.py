@@ -16,9 +16,10 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
-from t1.data.data_file import DataFile, NewRows
+from t1.data.data_file import NewRows
 from t1.data.files import read_file
 from t1.data.frames import Frame
+from t1.data.kinds import Kind, find_kinds
 from t1.data.place import Placed
 from t1.data.table import check_columns
 from t1.data.timeline import Timeline
@@ -55,6 +56,7 @@ class FilledTable(Filled):
     seconds: float
     ids: AnyArray | None = field(default=None, repr=False)  # (rows,), what tells several series apart
     added: AddedRows | None = field(default=None, repr=False)  # rows that were added for absent time stamps
+    understood: tuple[str, ...] = ()  # how the file was read
 
     @classmethod
     def of(cls, filled: Filled, **table: Any) -> FilledTable:
@@ -107,6 +109,7 @@ class FittedFill:
 
     judged: JudgedFill
     reading: Mapping[str, Any] = field(default_factory=dict)  # the columns that say when and what a row is
+    kinds: Mapping[str, Kind] = field(default_factory=dict)  # what each column is: no negative rain
 
     @property
     def scorecard(self) -> Scorecard:
@@ -150,7 +153,8 @@ class FittedFill:
         check_columns(self.columns, frame.columns)
         timeline = Timeline(len(frame.values), frame.time, frame.ids)
         placed = Placed.of(frame.values, frame.columns, timeline)
-        filled = _fill(self.judged, placed, options.rules(placed.panel.times), options.intervals)
+        rules = options.rules(placed.panel.times, kinds=self.kinds)
+        filled = _fill(self.judged, placed, rules, options.intervals)
         return FilledTable.of(
             filled,
             data=frame.restore(filled.values, filled.observed),
@@ -164,17 +168,18 @@ class FittedFill:
 
     def save(self, folder: str | Path) -> None:
         """Keep it in a folder: safetensors and JSON, never pickle."""
-        save_kept(Path(folder), KIND, {"fill": self.judged, "reading": dict(self.reading)})
+        things = {"fill": self.judged, "reading": dict(self.reading), "kinds": dict(self.kinds)}
+        save_kept(Path(folder), KIND, things)
 
 
 def load(folder: str | Path) -> FittedFill:
     """Read a fitted fill that `FittedFill.save` or `t1 train` wrote."""
     cure = "Give a folder that t1 train or FittedFill.save wrote, or fit again."
     kept = load_kept(Path(folder), KIND, cure)
-    fill, reading = kept.get("fill"), kept.get("reading")
-    if not isinstance(fill, JudgedFill) or not isinstance(reading, dict):
+    fill, reading, kinds = kept.get("fill"), kept.get("reading"), kept.get("kinds")
+    if not isinstance(fill, JudgedFill) or not isinstance(reading, dict) or not isinstance(kinds, dict):
         raise InputError(f"{folder} was altered: no fitted fill is in it", cure=cure, option="model")
-    return FittedFill(fill, reading)
+    return FittedFill(fill, reading, kinds)
 
 
 def fit(
@@ -184,6 +189,7 @@ def fit(
     id: str | None = None,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    kind: Mapping[str, str] | None = None,
     method: str | None = None,
     budget: str | float = "30s",
     weights: str | Path | None = None,
@@ -194,16 +200,17 @@ def fit(
     """Learn to fill a table, and judge it on hidden cells shaped like the table's own gaps.
 
     The table is a pandas, polars or pyarrow one, or an array (rows, columns). `time` and `id` name columns that
-    say when a row is and which series it belongs to; a pandas index of dates, or the only column of dates, serves as
-    time by itself. `budget` is "fast" (nothing is trained), a time such as "30s", or "quality".
+    say when a row is and which series it belongs to; a pandas index of dates, or a column of dates, serves as time by
+    itself. `kind` overrides what columns are taken for ({"wind_dir": "angle"}). `budget` is "fast" (nothing is trained), a time such as "30s", or "quality".
     """
     began = clock.perf_counter()
     options = FitOptions(method=method, budget=budget, weights=weights, seed=seed)
     frame = Frame.read(data, time=time, id=id, columns=columns, exclude=exclude)
     placed = Placed.of(frame.values, frame.columns, Timeline(len(frame.values), frame.time, frame.ids))
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
-    judged = fit_panel(placed.panel, learning, method=method, tune=options.trains)
-    return FittedFill(judged, {"time": time, "id": id})
+    kinds = _kinds(frame, kind)
+    judged = fit_panel(placed.panel, learning, method=method, tune=options.trains, kinds=kinds)
+    return FittedFill(judged, {"time": time, "id": id}, kinds)
 
 
 def impute(
@@ -213,6 +220,7 @@ def impute(
     id: str | None = None,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    kind: Mapping[str, str] | None = None,
     method: str | None = None,
     budget: str | float = "30s",
     weights: str | Path | None = None,
@@ -248,10 +256,11 @@ def impute(
     frame = Frame.read(data, time=time, id=id, columns=columns, exclude=exclude)
     timeline = Timeline(len(frame.values), frame.time, frame.ids)
     placed = Placed.of(frame.values, frame.columns, timeline)
-    rules = options.rules(placed.panel.times)
+    kinds = _kinds(frame, kind)
+    rules = options.rules(placed.panel.times, kinds=kinds)
     rules.check(frame.columns)  # a typing error is found before anything is learned
     learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
-    judged = fit_panel(placed.panel, learning, method=method, tune=fit_options.trains)
+    judged = fit_panel(placed.panel, learning, method=method, tune=fit_options.trains, kinds=kinds)
     filled = _fill(judged, placed, rules, intervals)
     return FilledTable.of(
         filled,
@@ -263,6 +272,10 @@ def impute(
         problems=(*timeline.problems(), *filled.notes),
         seconds=clock.perf_counter() - began,
     )
+
+
+def _kinds(frame: Frame, given: Mapping[str, str] | None) -> dict[str, Kind]:
+    return find_kinds(frame.values, frame.columns, ids=frame.ids, times=frame.time, given=given)
 
 
 def _in_panel(rules: Rules, placed: Placed) -> Rules:
@@ -309,7 +322,8 @@ def impute_file(
         )
     file = read_file(source, **reading)
     timeline = Timeline(len(file.values), file.time, file.ids)
-    rules = fill_options.rules(file.time, getattr(file, "time_format", None))
+    kinds = file.kinds if fitted is None else fitted.kinds
+    rules = fill_options.rules(file.time, getattr(file, "time_format", None), kinds)
     rules.check(file.columns)
     placed = Placed.of(file.values, file.columns, timeline)
     gaps = np.isnan(file.values).any(axis=0) | (add_missing_rows and len(placed.absent) > 0)
@@ -321,7 +335,9 @@ def impute_file(
         judged = fitted.judged
     else:
         learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
-        judged = fit_panel(placed.panel, learning, method=fit_options.method, tune=fit_options.trains)
+        judged = fit_panel(
+            placed.panel, learning, method=fit_options.method, tune=fit_options.trains, kinds=kinds
+        )
     whole = judged.fill(placed.panel, rules=_in_panel(rules, placed), level=fill_options.intervals)
     filled = whole if placed.as_they_are else whole.rows(placed.at, placed.values)
     gappy: BoolArray = ~np.all((whole if add_missing_rows else filled).observed, axis=0)
@@ -338,6 +354,7 @@ def impute_file(
         series=timeline.series,
         name=str(source),
         problems=(*file.problems, *timeline.problems(), *filled.notes),
+        understood=file.understood,
         seconds=clock.perf_counter() - began,
     )
 
@@ -357,8 +374,9 @@ def fit_file(
     placed = Placed.of(file.values, file.columns, Timeline(len(file.values), file.time, file.ids))
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     fitted = FittedFill(
-        fit_panel(placed.panel, learning, method=options.method, tune=options.trains),
+        fit_panel(placed.panel, learning, method=options.method, tune=options.trains, kinds=file.kinds),
         {"time": file.time_column, "id": file.id_column},
+        file.kinds,
     )
     fitted.save(folder)
     return fitted

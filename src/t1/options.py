@@ -9,6 +9,7 @@ from typing import Any
 
 from t1.arrays import TimeArray
 from t1.data.dates import parse_span
+from t1.data.kinds import Kind
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 from t1.fill.rules import Rules
@@ -82,7 +83,12 @@ class FillOptions:
                 option="intervals",
             )
 
-    def rules(self, times: TimeArray | None, format: TimeFormat | None = None) -> Rules:
+    def rules(
+        self,
+        times: TimeArray | None,
+        format: TimeFormat | None = None,
+        kinds: Mapping[str, Kind] | None = None,
+    ) -> Rules:
         """The rules about fills, with the locks as pairs of times or row numbers."""
         return Rules(
             max_gap=self.max_gap,
@@ -90,6 +96,7 @@ class FillOptions:
             maximum=self.maximum,
             integer=self.integer,
             locked=[_lock(text, times is not None, format) for text in self.lock],
+            kinds=kinds or {},
         )
 
 

@@ -78,7 +78,7 @@ class Panel:
 
     @property
     def n_vars(self) -> int:
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     @property
     def spans(self) -> list[slice]:

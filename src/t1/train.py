@@ -226,7 +226,7 @@ class _Run:
             self.optimiser.zero_grad(set_to_none=True)
             self.average.follow(state.step)
             if self.workers.n > 1:
-                loss = torch.tensor(self.workers.total(float(loss)))
+                loss = torch.tensor(self.workers.total(float(loss.detach())))
             self.pending.append((state.step + 1, loss.detach()))
         state.step += 1
         if self.device.type == "cpu" or len(self.pending) >= LOSSES_AT_ONCE:

@@ -4,56 +4,68 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from t1.bench.grid import DASH, Cell, Grid, Head
-from t1.bench.lineup import Entry, line_up
 from t1.bench.notes import run_notes, untrained
+from t1.bench.sheet import DASH, Cell, Head, Sheet
 from t1.bench.standard import SERIES
 from t1.bench.store import Row, latest
+from t1.bench.variants import Variant, line_up
 from t1.durations import duration
 from t1.errors import InputError
+
+ERRORS = {"point": ("point", "natural"), "block": ("block",)}  # column -> kinds of scenarios
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One entry on one dataset: mean errors over the scenarios of a kind, and what they cost."""
+    """One variant on one dataset: mean errors over the scenarios of a kind, and what they cost."""
 
-    entry: Entry
-    point: float | None  # MSE, the mean over the ratios
-    block: float | None
+    variant: Variant
+    errors: dict[str, float]  # MSE by column, the mean over the ratios
     train_seconds: float
     eval_seconds: float  # of all scenarios together
     parameters: int
     trained: bool
+    complete: dict[
+        str, bool
+    ]  # by column: on every scenario and the same cells as others, so that it can be best
 
 
 def costs(rows: Sequence[Row], dataset: str) -> list[Cost]:
-    """Every entry and budget with rows on the dataset, the most accurate first; the mean over its seeds."""
+    """Every variant and budget with rows on the dataset, the most accurate first; the mean over its seeds."""
     found = []
-    for entry, each in _by_budget([row for row in rows if row.dataset == dataset]):
+    here = [row for row in rows if row.dataset == dataset]
+    for variant, each in _by_budget(here):
         seeds = len({row.seed for row in each})
+        parts = {name: [row for row in each if row.kind in kinds] for name, kinds in ERRORS.items()}
+        every = {name: {row.scenario for row in here if row.kind in kinds} for name, kinds in ERRORS.items()}
         found.append(
             Cost(
-                entry=entry,
-                point=_mean([row.mse for row in each if row.scenario.split()[0] in ("point", "natural")]),
-                block=_mean([row.mse for row in each if row.scenario == "block"]),
-                train_seconds=_mean([row.train_seconds for row in each]) or 0.0,
+                variant=variant,
+                errors={name: fmean(row.mse for row in part) for name, part in parts.items() if part},
+                train_seconds=fmean(row.train_seconds for row in each),
                 eval_seconds=sum(row.eval_seconds for row in each) / seeds,
                 parameters=each[0].parameters,
-                trained=not untrained(each[0]) or entry.model in SERIES,
+                trained=not untrained(each[0]) or variant.model in SERIES,
+                complete={
+                    name: variant.model not in SERIES
+                    and {row.scenario for row in part} == every[name]
+                    and all(row.score_every == 1 for row in part)
+                    for name, part in parts.items()
+                },
             )
         )
     if not found:
         raise InputError(
             f"nothing has run on {dataset} yet.\nRun: t1 bench run point --data {dataset} --models linear,t1"
         )
-    return sorted(found, key=lambda cost: (cost.point is None, cost.point))
+    return sorted(found, key=lambda cost: cost.errors.get("point", float("inf")))
 
 
-def _by_budget(rows: Sequence[Row]) -> Iterator[tuple[Entry, list[Row]]]:
-    """The rows of each entry, apart for each budget it was trained with."""
-    for entry, each in line_up(rows).items():
+def _by_budget(rows: Sequence[Row]) -> Iterator[tuple[Variant, list[Row]]]:
+    """The rows of each variant, apart for each budget it was trained with."""
+    for variant, each in line_up(rows).items():
         for budget in dict.fromkeys(row.budget_seconds for row in each):
-            yield entry, latest([row for row in each if row.budget_seconds == budget])
+            yield variant, latest([row for row in each if row.budget_seconds == budget])
 
 
 def compared(rows: Sequence[Row]) -> list[str]:
@@ -65,23 +77,26 @@ def compared(rows: Sequence[Row]) -> list[str]:
     return [name for name, models in trained.items() if len(models) > 1]
 
 
-def cost_table(rows: Sequence[Row], dataset: str) -> Grid:
-    """Errors beside seconds, the most accurate first."""
+def cost_table(rows: Sequence[Row], dataset: str) -> Sheet:
+    """Errors beside seconds, the most accurate first; those in other units are not compared."""
     found = costs(rows, dataset)
-    best = {
-        kind: min((f"{getattr(c, kind):.3f}" for c in found if getattr(c, kind) is not None), default="")
-        for kind in ("point", "block")
-    }
 
-    def error(cost: Cost, kind: str) -> Cell:
-        value: float | None = getattr(cost, kind)
+    def error(cost: Cost, name: str) -> Cell:
+        value = cost.errors.get(name)
         if value is None:
             return Cell(DASH)
-        return Cell(f"{value:.3f}", value, bold=f"{value:.3f}" == best[kind])
+        units = cost.variant.units
+        rivals = [
+            c.errors[name]
+            for c in found
+            if name in c.errors and c.complete[name] and c.variant.units == units
+        ]
+        bold = cost.complete[name] and f"{value:.3f}" == f"{min(rivals):.3f}"
+        return Cell(f"{value:.3f}", value, bold=bold)
 
     lines = [
         (
-            Cell(cost.entry.label),
+            Cell(cost.variant.label),
             error(cost, "point"),
             error(cost, "block"),
             Cell(duration(cost.train_seconds) if cost.train_seconds >= 0.5 else DASH, cost.train_seconds),
@@ -93,7 +108,7 @@ def cost_table(rows: Sequence[Row], dataset: str) -> Grid:
     words = ("model", "training", "scoring")
     names = ("model", "point MSE", "block MSE", "training", "scoring", "parameters")
     here = line_up([row for row in rows if row.dataset == dataset])
-    return Grid(
+    return Sheet(
         title=f"{dataset}: accuracy and cost",
         heads=tuple(Head(name, words=name in words) for name in names),
         lines=tuple(lines),
@@ -103,7 +118,3 @@ def cost_table(rows: Sequence[Row], dataset: str) -> Grid:
             *run_notes(here, [dataset]),
         ),
     )
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return fmean(values) if values else None

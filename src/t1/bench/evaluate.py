@@ -7,7 +7,7 @@ import numpy.typing as npt
 import torch
 
 from t1.arrays import BoolArray
-from t1.bench.scenarios import Scenario, hidden_chunks
+from t1.bench.scenarios import Scenario, chunks
 from t1.data.catalog import Dataset
 from t1.device import own_randomness, to_device
 from t1.metrics import ErrorSum
@@ -25,20 +25,19 @@ def evaluate(
     every: int = 1,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> ErrorSum | None:
-    """Errors over the hidden cells of every so many test windows, all by default; None if told to stop."""
+    """Errors over the target cells of one in `every` test windows; None if the user wants to stop."""
     errors = ErrorSum(dataset.test.n_vars)
     past = 0
-    for values, observed, hidden in hidden_chunks(dataset, scenario, seed):
+    for chunk in chunks(dataset, scenario, seed):
         if should_stop():
             return None
         chosen = slice(-past % every, None, every)
-        past += len(values)
-        values, observed, hidden = values[chosen], observed[chosen], hidden[chosen]
+        past += len(chunk.values)
+        values, visible, target = chunk.values[chosen], chunk.visible[chosen], chunk.target[chosen]
         if not len(values):
             continue
-        visible = observed & ~hidden
-        shown = np.where(visible, values, np.float32(0))  # a model that looks too far finds nothing
-        errors.add(values, fill(shown, visible), hidden)
+        shown = np.where(visible, values, np.float32(0))  # a model that reads hidden cells finds zeros there
+        errors.add(values, fill(shown, visible), target)
     return errors
 
 

@@ -4,8 +4,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 
 from t1.bench.run import Limits, Outcome, execute
 from t1.bench.store import Store
@@ -41,29 +42,48 @@ def run_all(
             else:
                 tell(run, outcome)
         return
+    context = get_context("spawn")
     threads = max(1, (os.cpu_count() or 1) // jobs)
-    with ProcessPoolExecutor(
-        jobs, mp_context=get_context("spawn"), initializer=_start, initargs=(threads,), max_tasks_per_child=1
-    ) as pool:
-        waiting = list(runs)
-        running: dict[Future[Outcome | T1Error], Run] = {}
-        while True:
-            while waiting and len(running) < jobs and not should_stop():
-                run = waiting.pop(0)
-                running[pool.submit(_execute, run, str(store.folder), limits, device)] = run
-            if not running:
-                break
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                tell(running.pop(future), future.result())
+    waiting = list(runs)
+    running: dict[int, tuple[Run, SpawnProcess, Connection]] = {}  # by the handle that signals their end
+    while True:
+        while waiting and len(running) < jobs and not should_stop():
+            run = waiting.pop(0)
+            ours, theirs = context.Pipe(duplex=False)
+            task = (theirs, run, str(store.folder), limits, device, threads)
+            process = context.Process(target=_work, args=task)
+            process.start()
+            theirs.close()
+            running[process.sentinel] = run, process, ours
+        if not running:
+            break
+        for sentinel in wait(list(running)):
+            assert isinstance(sentinel, int)
+            run, process, ours = running.pop(sentinel)
+            process.join()
+            try:
+                tell(run, ours.recv())
+            except EOFError:  # it ended without a word
+                tell(run, _lost(process.exitcode))
+            ours.close()
     for run in waiting:
         tell(run, "stopped")
+
+
+def _lost(code: int | None) -> T1Error:
+    """Why a worker ended without an answer; the others go on."""
+    how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+    return T1Error(
+        f"its process was killed ({how}).\n"
+        "The system may have run out of memory: use fewer --jobs. The same command goes on where it was."
+    )
 
 
 _asked = False
 
 
-def _start(threads: int) -> None:
-    """In a worker: its share of the threads, and Ctrl-C as a wish to stop."""
+def _work(answer: Connection, run: Run, folder: str, limits: Limits, device: str, threads: int) -> None:
+    """In a process of its own, with its share of the threads; Ctrl-C asks it to stop, twice ends it."""
     import torch
 
     torch.set_num_threads(threads)
@@ -75,12 +95,7 @@ def _start(threads: int) -> None:
         _asked = True
 
     signal.signal(signal.SIGINT, on_interrupt)
-
-
-def _execute(run: Run, folder: str, limits: Limits, device: str) -> Outcome | T1Error:
-    if _asked:
-        return "stopped"
     try:
-        return execute(run, Store(folder), limits, device=device, should_stop=lambda: _asked)
+        answer.send(execute(run, Store(folder), limits, device=device, should_stop=lambda: _asked))
     except T1Error as error:
-        return error
+        answer.send(error)

@@ -1,36 +1,38 @@
 """Carry out one run: load, split, scale, train, evaluate in every scenario, append one row each."""
 
 import datetime
-import platform
-import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
 
 import torch
+from torch import Tensor
 
-from t1.bench.evaluate import evaluate, network_fill
-from t1.bench.methods import method_fill, score_series, series_fill
+from t1 import checkpoint
+from t1.bench.evaluate import Fill, evaluate, network_fill
+from t1.bench.machine import commit, forget_peak_memory, peak_memory_mb, versions
+from t1.bench.methods import SeriesSearch, method_fill, score_series
 from t1.bench.scenarios import Scenario, scenarios, training_hide
-from t1.bench.standard import METHODS, SERIES
+from t1.bench.standard import SERIES, UNTRAINED
 from t1.bench.store import Row, Store, latest
 from t1.bench.study import MAX_EPOCHS, PATIENCE, Run
 from t1.data.catalog import Dataset, load, spec
 from t1.device import own_randomness, resolve_device
 from t1.methods.catalog import build
 from t1.metrics import ErrorSum
-from t1.models.base import Model
+from t1.models.base import Batch, Model
 from t1.progress import OnProgress
-from t1.run_state import FitResult
+from t1.run_state import FitResult, identity
 from t1.schedule import TrainConfig
+from t1.source import fingerprint
 from t1.train import fit
 
-Outcome = Literal["done", "was done", "stopped", "busy elsewhere"]
-Score = Callable[[Scenario], ErrorSum | None]  # None: told to stop
+Outcome = Literal["done", "was done", "stopped", "busy elsewhere", "no weights to score"]
+Facts = dict[str, Any]  # what a row says of a training
+TRAINING = 1  # raised when the same run would train other weights than before: then it is trained again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,7 @@ class Limits:
     seconds: float | None = None
     score_every: int = 1  # of the test windows, for systems that take minutes to fill one
     afresh: bool = False  # with this very budget, though a longer training may be there
+    train: bool = True  # False: only score the weights of trainings that have ended
 
     def config(self, run: Run) -> TrainConfig:
         """The run's training; under a budget the rate decays to 0 where the budget ends."""
@@ -49,17 +52,16 @@ class Limits:
             seed=run.seed,
             batch_size=run.batch_size,
             learning_rate=run.learning_rate,
+            average=run.average,
             schedule="constant" if self.seconds is None else "cosine",
             max_epochs=self.max_epochs,
             patience=self.patience,
             max_seconds=self.seconds,
         )
 
-    def reached(self, rows: list[Row]) -> bool:
-        """Whether rows of a run are of a training at least as long as this one, and scored as thoroughly."""
-        return bool(rows) and all(
-            row.score_every <= self.score_every and (self.afresh or self._far_enough(row)) for row in rows
-        )
+    def reached(self, row: Row) -> bool:
+        """Whether a row is of a training at least as long as this one, and scored as thoroughly."""
+        return row.score_every <= self.score_every and (self.afresh or self._far_enough(row))
 
     def _far_enough(self, row: Row) -> bool:
         if row.full:
@@ -71,14 +73,26 @@ class Limits:
         return same_or_more or row.train_seconds >= 0.9 * self.seconds or row.epochs >= self.max_epochs
 
 
-def is_done(run: Run, store: Store, limits: Limits) -> bool:
-    """Whether the store has every scenario of the run, trained as long as asked."""
+def left(run: Run, store: Store, limits: Limits, data: str) -> list[Scenario]:
+    """The scenarios that have no row yet of this data and protocol, trained as long as asked."""
     rows = [row for row in store.rows() if row.id == run.id]
-    if limits.afresh and run.model not in METHODS:
+    if limits.afresh and run.model not in UNTRAINED:
         rows = [row for row in rows if row.budget_seconds == limits.seconds]
-    rows = latest(rows)
-    missing = {scenario.name for scenario in scenarios(spec(run.dataset))} - {row.scenario for row in rows}
-    return not missing and limits.reached(rows)
+    return _without_row(run, [row for row in latest(rows) if limits.reached(row)], data)
+
+
+def _without_row(run: Run, rows: Sequence[Row], data: str) -> list[Scenario]:
+    def has_row(scenario: Scenario) -> bool:
+        here = [row for row in rows if row.scenario == scenario.name]
+        return any(row.made_with(data, TRAINING, scenario.version) for row in here)
+
+    return [scenario for scenario in scenarios(spec(run.dataset)) if not has_row(scenario)]
+
+
+def is_done(run: Run, store: Store, limits: Limits) -> bool:
+    """Whether nothing is left of the run; a run without rows is known to be open without its data."""
+    begun = any(row.id == run.id for row in store.rows())
+    return begun and not left(run, store, limits, _load(run).checksum)
 
 
 def execute(
@@ -91,152 +105,203 @@ def execute(
     should_stop: Callable[[], bool] | None = None,
 ) -> Outcome:
     """Do what is left of a run, and append its rows together when all are there."""
-    stop = should_stop or (lambda: False)
     with store.claim(run) as ours:
         if not ours:
             return "busy elsewhere"
-        if is_done(run, store, limits):
+        work = _Work(run, store, limits, should_stop or (lambda: False))
+        if run.model in UNTRAINED:
+            return work.method()
+        network = _Network(work, resolve_device(device))
+        return network.train(on_progress) if limits.train else network.score_kept()
+
+
+def _load(run: Run) -> Dataset:
+    return load(run.dataset, split=run.split, scale=run.scale)
+
+
+class _Work:
+    """A run that is ours to carry out."""
+
+    def __init__(self, run: Run, store: Store, limits: Limits, stop: Callable[[], bool]) -> None:
+        self.run, self.store, self.limits, self.stop = run, store, limits, stop
+        self.dataset = _load(run)
+        self.todo = left(run, store, limits, self.dataset.checksum)
+        forget_peak_memory()
+
+    def method(self) -> Outcome:
+        """Score a method that has nothing to train."""
+        if not self.todo:
             return "was done"
-        _forget_peak_memory()
-        dataset = load(run.dataset, split=run.split)
-        if run.model in METHODS:
-            facts, score = _apply(run, dataset, limits, stop)
-        else:
-            place = resolve_device(device)
-            model = _fresh_model(run, dataset, place)
-            folder = store.checkpoint(run) / (f"afresh-{limits.seconds:g}s" if limits.afresh else "training")
-            result = _train(run, model, dataset, folder, limits, place, on_progress, stop)
-            if result.reason == "stopped":
-                return "stopped"
-            facts = _training_facts(run, model, result, limits)
-            fill = network_fill(model, place, run.seed)
-            score = partial(
-                evaluate, fill, dataset, seed=run.seed, every=limits.score_every, should_stop=stop
+        run, dataset, threads = self.run, self.dataset, {"threads": torch.get_num_threads()}
+        if run.model in SERIES:
+            search = SeriesSearch(run.model, run.dataset, self.limits.seconds, self.stop)
+            return self.append(
+                self.todo, threads, partial(score_series, search, dataset, seed=run.seed), search
             )
-        rows = _rows(run, facts, score)
-        if rows is None:
-            return "stopped"
-        store.append(rows)
+        began = perf_counter()
+        fill = method_fill(run.model, dataset, run.seed)
+        facts = {**threads, "train_seconds": round(perf_counter() - began, 1)}
+        return self.append_filled(self.todo, facts, fill)
+
+    def append_filled(self, todo: Sequence[Scenario], facts: Facts, fill: Fill) -> Outcome:
+        """Score what fills windows."""
+        run, every = self.run, self.limits.score_every
+        score = partial(evaluate, fill, self.dataset, seed=run.seed, every=every, should_stop=self.stop)
+        return self.append(todo, {**facts, "score_every": every}, score)
+
+    def append(
+        self,
+        todo: Sequence[Scenario],
+        facts: Facts,
+        score: Callable[[Scenario], ErrorSum | None],
+        search: SeriesSearch | None = None,
+    ) -> Outcome:
+        """Score the scenarios and write their rows together."""
+        rows = []
+        for scenario in todo:
+            began = perf_counter()
+            errors = score(scenario)
+            if errors is None:
+                return "stopped"
+            seconds, here = round(perf_counter() - began, 1), facts
+            if search:  # the search for a fill is the method's training, once for every scenario
+                here, seconds = {**facts, "train_seconds": seconds}, 0.0
+                if search.cut_short:
+                    here |= {"stopped": "seconds", "budget_seconds": search.seconds}
+            row = Row(
+                id=self.run.id,
+                **asdict(self.run),
+                **here,
+                scenario=scenario.name,
+                metrics={"mse": errors.mse, "mae": errors.mae},
+                cells=errors.count,
+                eval_seconds=seconds,
+                peak_memory_mb=0.0,
+                versions=versions(),
+                finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                data=self.dataset.checksum,
+                training=TRAINING,
+                scoring=scenario.version,
+                commit=commit(),
+            )
+            rows.append(row)
+        peak = round(peak_memory_mb())
+        self.store.append([replace(row, peak_memory_mb=peak) for row in rows])
         return "done"
 
 
-def _fresh_model(run: Run, dataset: Dataset, device: torch.device) -> Model:
-    with own_randomness(device) as seed_torch:
-        seed_torch(run.seed)
-        return build(run.model, n_vars=dataset.train.n_vars, window=dataset.train.window, **run.settings)
+class _Network:
+    """The model of a run, to be trained, or with the weights of a kept training."""
+
+    def __init__(self, work: _Work, device: torch.device) -> None:
+        run, self.work, self.device = work.run, work, device
+        train = work.dataset.train
+        with own_randomness(device) as seed_torch:
+            seed_torch(run.seed)
+            self.model = build(run.model, n_vars=train.n_vars, window=train.window, **run.settings)
+        if run.loss == "absolute":
+            self.model.__dict__["loss"] = partial(absolute_loss, self.model)
+
+    def train(self, on_progress: OnProgress | None) -> Outcome:
+        """Train as long as asked, from where a training before was, and score what is left."""
+        work, limits, dataset = self.work, self.work.limits, self.work.dataset
+        if not work.todo:
+            return "was done"
+        kept = work.store.checkpoint(work.run)
+        folder = kept / (f"afresh-{limits.seconds:g}s" if limits.afresh else "training")
+        if checkpoint.exists(folder) and not self.is_of_this_training(folder):  # then start anew
+            number = 1 + len(list(kept.glob(f"{folder.name}-before-*")))
+            folder.rename(folder.with_name(f"{folder.name}-before-{number}"))
+        _version_file(folder).write_text(str(TRAINING))
+        result = fit(
+            self.model,
+            dataset.train,
+            dataset.valid,
+            limits.config(work.run),
+            hide=training_hide(work.run.mask, dataset),
+            device=self.device,
+            folder=folder,
+            resume=True,
+            on_progress=on_progress,
+            should_stop=work.stop,
+        )
+        if result.reason == "stopped":
+            return "stopped"
+        return self.score(work.todo, _facts(self.model, result, limits.seconds))
+
+    def score_kept(self) -> Outcome:
+        """Score the weights of trainings that have ended, in the scenarios that lack a row."""
+        outcome: Outcome = "no weights to score"
+        for folder, rows in self.ended_trainings():
+            scored = [row for row in rows if row.score_every <= self.work.limits.score_every]
+            todo = _without_row(self.work.run, scored, self.work.dataset.checksum)
+            if not todo:
+                outcome = "done" if outcome == "done" else "was done"
+                continue
+            best = checkpoint.load(folder)[0].items()
+            self.model.load_state_dict({k[5:]: v for k, v in best if k.startswith("best.")})
+            self.model.to(self.device).train()  # drops what the model derived from other weights
+            known = {name: getattr(rows[0], name) for name in FACTS}
+            outcome = self.score(todo, known)
+            if outcome == "stopped":
+                break
+        return outcome
+
+    def score(self, todo: Sequence[Scenario], facts: Facts) -> Outcome:
+        fill = network_fill(self.model, self.device, self.work.run.seed)
+        return self.work.append_filled(todo, facts, fill)
+
+    def ended_trainings(self) -> Iterator[tuple[Path, list[Row]]]:
+        """Kept trainings on this very data that have rows; one without any is still to be finished."""
+        run, store = self.work.run, self.work.store
+        rows = [row for row in store.rows() if row.id == run.id]
+        for folder in sorted(store.checkpoint(run).glob("*")):
+            if checkpoint.exists(folder) and self.is_of_this_training(folder):
+                steps = checkpoint.load(folder)[1]["state"]["step"]
+                here = [row for row in rows if row.steps == steps]
+                if folder.name != "training":
+                    here = [row for row in here if folder.name == f"afresh-{row.budget_seconds or 0:g}s"]
+                if here:
+                    yield folder, here
+
+    def is_of_this_training(self, folder: Path) -> bool:
+        """Whether the weights are of this data and this training protocol."""
+        if "-before-" in folder.name:
+            return False
+        dataset, file = self.work.dataset, _version_file(folder)
+        trained = int(file.read_text()) if file.exists() else 1
+        train, valid = fingerprint(dataset.train), fingerprint(dataset.valid)
+        now = identity(self.model, train, valid, self.work.limits.config(self.work.run))
+        return trained == TRAINING and checkpoint.load(folder)[1].get("run", {}).get("data") == now["data"]
 
 
-def _train(
-    run: Run,
-    model: Model,
-    dataset: Dataset,
-    folder: Path,
-    limits: Limits,
-    device: torch.device,
-    on_progress: OnProgress | None,
-    should_stop: Callable[[], bool],
-) -> FitResult:
-    return fit(
-        model,
-        dataset.train,
-        dataset.valid,
-        limits.config(run),
-        hide=training_hide(run.mask, dataset.train.seen),
-        device=device,
-        folder=folder,
-        resume=True,
-        on_progress=on_progress,
-        should_stop=should_stop,
-    )
+def _version_file(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.version")
 
 
-def _training_facts(run: Run, model: Model, result: FitResult, limits: Limits) -> dict[str, Any]:
+def absolute_loss(model: Model, batch: Batch) -> Tensor:
+    """Mean absolute error over hidden and observed cells."""
+    known = batch.observed | batch.target
+    errors: Tensor = (model(batch.values, batch.observed) - batch.values)[known]
+    return errors.abs().mean()
+
+
+def _facts(model: Model, result: FitResult, budget: float | None) -> Facts:
     return {
         "epochs": result.epochs,
         "best_epoch": result.best_epoch,
         "steps": result.steps,
         "best_valid": result.best_loss,
         "stopped": result.reason,
-        "budget_seconds": limits.seconds,
+        "budget_seconds": budget,
         "schedule": result.schedule,
         "train_seconds": round(result.seconds, 1),
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
-        "score_every": limits.score_every,
+        "threads": torch.get_num_threads(),
     }
 
 
-def _apply(
-    run: Run, dataset: Dataset, limits: Limits, should_stop: Callable[[], bool]
-) -> tuple[dict[str, Any], Score]:
-    """A method without training: what a row says of it, and how it is scored."""
-    began = perf_counter()
-    if run.model in SERIES:
-        every = 1
-        search = series_fill(run.model, run.dataset, limits.seconds, should_stop)
-        score: Score = partial(score_series, search, dataset, seed=run.seed)
-    else:
-        every = limits.score_every
-        fill = method_fill(run.model, dataset, run.seed)
-        score = partial(evaluate, fill, dataset, seed=run.seed, every=every, should_stop=should_stop)
-    nothing = {"epochs": 0, "best_epoch": 0, "steps": 0, "parameters": 0}
-    facts = {
-        **nothing,
-        "best_valid": None,
-        "stopped": "nothing to train",
-        "budget_seconds": None,
-        "schedule": "none",
-        "train_seconds": round(perf_counter() - began, 1),
-        "score_every": every,
-    }
-    return facts, score
-
-
-def _rows(run: Run, facts: dict[str, Any], score: Score) -> list[Row] | None:
-    rows = []
-    for scenario in scenarios(spec(run.dataset)):
-        began = perf_counter()
-        errors = score(scenario)
-        if errors is None:
-            return None
-        seconds = round(perf_counter() - began, 1)
-        if run.model in SERIES:  # the search for a fill is its training, once for every scenario
-            facts, seconds = {**facts, "train_seconds": seconds}, 0.0
-        rows.append(
-            Row(
-                id=run.id,
-                **asdict(run),
-                **facts,
-                scenario=scenario.name,
-                mse=errors.mse,
-                mae=errors.mae,
-                cells=errors.count,
-                eval_seconds=seconds,
-                peak_memory_mb=0.0,
-                threads=torch.get_num_threads(),
-                versions={
-                    "t1": version("t1-impute"),
-                    "torch": torch.__version__,
-                    "numpy": version("numpy"),
-                    "python": platform.python_version(),
-                },
-                finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            )
-        )
-    peak = round(_peak_memory_mb())
-    return [replace(row, peak_memory_mb=peak) for row in rows]
-
-
-def _forget_peak_memory() -> None:
-    """Linux can start the count anew, so that one run's peak is not another's."""
-    reset = Path("/proc/self/clear_refs")
-    if reset.exists():
-        reset.write_text("5")
-
-
-def _peak_memory_mb() -> float:
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+FACTS = (
+    *("epochs", "best_epoch", "steps", "best_valid", "stopped", "budget_seconds", "schedule"),
+    *("train_seconds", "parameters", "threads"),
+)

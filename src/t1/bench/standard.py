@@ -1,65 +1,66 @@
-"""How the protocol runs a system on a dataset: what a table calls the plain model."""
+"""How the protocol runs a system on a dataset: what a table calls the plain model, and other recipes."""
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from t1.data.catalog import Spec
-from t1.methods.catalog import MODELS
+from t1.errors import InputError
+from t1.methods.catalog import METHODS, MODELS
+from t1.registry import did_you_mean
 
+# Methods with nothing to train that the benchmark scores; those of SERIES fill a whole series, not windows.
+SERIES = ("pswi",)
+UNTRAINED = ("t1-zero", *SERIES, "mean", "locf", "nearest", "linear", "seasonal", "knn", "iterative")
+TITLES = {name: METHODS[name].title for name in (*MODELS, *UNTRAINED)}  # in the order of the tables
 
-@dataclass(frozen=True)
-class Method:
-    """A system without a network to train."""
-
-    family: str
-    paper: str = ""
-    year: int | None = None
-    needs: Mapping[str, str] = field(default_factory=dict)  # module -> the package that brings it
-
-
-METHODS = {
-    "mean": Method("a constant"),
-    "locf": Method("the last value"),
-    "linear": Method("interpolation"),
-    "seasonal": Method("a mean period"),
-    "knn": Method("near rows", "Troyanskaya et al., Missing value estimation methods, Bioinformatics", 2001),
-    "iterative": Method("chained regression", "van Buuren and Groothuis-Oudshoorn, mice, JSS", 2011),
-    "pswi": Method(
-        "optimal transport of spectra",
-        "Wang et al., Optimal Transport for Time Series Imputation, ICLR",
-        2025,
-        {"ot": "POT"},
-    ),
+PAPER = "paper"
+# Ways to train that every dataset has, besides those of its spec. "plus" is T1+: it draws the hidden share of
+# each window, so that one model has seen all shares.
+RECIPES: dict[str, dict[str, Any]] = {
+    "plus": {
+        "mask": {"kind": "point", "rate": [0.05, 0.85]},
+        "batch_size": 32,
+        "learning_rate": 1.5e-3,
+        "average": 0.999,
+    },
 }
-SERIES = ("pswi",)  # fill a whole series, so they are scored on the contiguous test part
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standard:
-    """The settings and the training that a run has if nobody asks for others."""
+    """The protocol's settings and training for one system on one dataset."""
 
     settings: Mapping[str, Any]
     mask: Mapping[str, Any]
     batch_size: int
     learning_rate: float
+    loss: str = ""
+    average: float | None = None
 
 
-def standard(chosen: Spec, model: str) -> Standard:
-    """The dataset's training, changed where the system has a protocol of its own."""
-    if model in METHODS:
+def standard(chosen: Spec, model: str, recipe: str = PAPER) -> Standard:
+    """The dataset's training, changed where the recipe or the system has a protocol of its own."""
+    if recipe not in recipes(chosen):
+        raise InputError(
+            f"{chosen.name} has no recipe {recipe!r}.\n{did_you_mean(recipe, recipes(chosen))}",
+            option="recipe",
+        )
+    if model in UNTRAINED:
         return Standard(settings={}, mask={}, batch_size=0, learning_rate=0.0)
-    training = chosen.training
-    usual = {
-        "mask": training.mask,
-        "batch_size": training.batch_size,
-        "learning_rate": training.learning_rate,
-    }
+    training = asdict(chosen.recipes.get(recipe, chosen.training))
+    if recipe == PAPER:
+        training |= MODELS[model].training
     own = _settings().get(model, {}).get(chosen.name, {})
-    return Standard(settings=own, **{**usual, **MODELS[model].training})
+    return Standard(settings=own, **{**training, **RECIPES.get(recipe, {})})
+
+
+def recipes(chosen: Spec) -> tuple[str, ...]:
+    """The ways to train on a dataset, the paper's first."""
+    return (PAPER, *chosen.recipes, *RECIPES)
 
 
 @cache

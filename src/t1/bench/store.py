@@ -2,12 +2,11 @@
 
     store/
       rows.jsonl      committed; a row is written once, whole, under a lock
-      runs/<id>/      the checkpoints of a run, and the lock that says somebody is at it
+      runs/<id>/      the checkpoints of a run, and the lock of the process that carries it out
 
 A power cut can leave half a line at the end: it is not read, and cut off by the next append.
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,8 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from math import isfinite
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from t1.bench.study import MAX_EPOCHS, Run
 from t1.errors import InputError, T1Error
@@ -35,24 +36,41 @@ class Row:
     seed: int
     split: str
     scenario: str  # "point 0.1", "block", "natural 0.1", "natural"
-    mse: float
-    mae: float
+    metrics: dict[str, float]  # "mse", "mae", and whatever else a study measures
     cells: int  # scored
-    epochs: int  # run, the last one perhaps in part
-    best_epoch: int
-    steps: int
-    best_valid: float | None
-    stopped: str  # by "patience", "epochs", or "seconds": a budget
-    budget_seconds: float | None
-    schedule: str
-    train_seconds: float
     eval_seconds: float
-    parameters: int
     peak_memory_mb: float
-    threads: int
     versions: dict[str, str]
     finished: str  # UTC
+    # Of the training, if there was any:
+    epochs: int = 0  # run, the last one perhaps in part
+    best_epoch: int = 0
+    steps: int = 0
+    best_valid: float | None = None
+    stopped: str = "nothing to train"  # or by "patience", "epochs", or "seconds": a budget
+    budget_seconds: float | None = None
+    schedule: str = "none"
+    train_seconds: float = 0.0
+    parameters: int = 0
+    threads: int = 1
     score_every: int = 1  # of the test windows; more than 1: not all were scored
+    scale: str = "train"  # the rows that units come from, or "series" for all
+    loss: str = ""  # if not the model's own
+    average: float | None = None  # decay of the running average of the weights, if there is one
+    # What the figures depend on besides the settings; rows from before these were recorded have none of them.
+    data: str = ""  # the dataset's checksum
+    training: int = 0  # version of the training protocol
+    scoring: int = 0  # version of the scenario
+    commit: str = ""  # of this package
+
+    @property
+    def mse(self) -> float:
+        return self.metrics["mse"]
+
+    @property
+    def kind(self) -> str:
+        """Of its scenario: "point", "block", ..."""
+        return self.scenario.partition(" ")[0]
 
     @property
     def full(self) -> bool:
@@ -63,9 +81,18 @@ class Row:
         return ended and self.schedule.endswith("constant")
 
     @property
-    def key(self) -> tuple[str, str, int, float | None, int]:
+    def key(self) -> tuple[object, ...]:
         """A row with the same key is the same result."""
-        return self.id, self.scenario, self.steps, self.budget_seconds, self.score_every
+        made_with = self.data, self.training, self.scoring
+        return self.id, self.scenario, self.steps, self.budget_seconds, self.score_every, *made_with
+
+    def made_with(self, data: str, training: int, scoring: int) -> bool:
+        """Whether it is of this data and these versions, as far as the row says."""
+        pairs = (self.data, data), (self.training, training), (self.scoring, scoring)
+        return all(not ours or not theirs or ours == theirs for ours, theirs in pairs)
+
+
+PATIENT = 1.0  # seconds in which a run that another process only looks at becomes free
 
 
 class Store:
@@ -86,10 +113,10 @@ class Store:
         return latest(self.rows())
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Write rows that are not there yet, all in one piece, whoever else writes at the same time."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a+b") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX)  # closing the file gives it back, and so does a kill
+        """Append the rows that are not in the file yet, in one locked write."""
+        lock = self.folder / "runs" / "rows.lock"
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(lock), self.path.open("a+b") as stream:  # a killed process gives the lock back
             stream.seek(0)
             there, whole = _parse(self.path, stream.read())
             stream.truncate(whole)
@@ -108,14 +135,19 @@ class Store:
         """True if the run is ours until the block ends, False if another process is at it."""
         folder = self.checkpoint(run)
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "lock").open("a") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-                return
-            (folder / "run.json").write_text(json.dumps({"title": str(run), **asdict(run)}, indent=1))
+        lock = FileLock(folder / "lock")
+        try:
+            # `claimed` holds the lock for a moment to see whether it is free, so one refusal says nothing.
+            lock.acquire(timeout=PATIENT, poll_interval=0.02)
+        except Timeout:
+            yield False
+            return
+        try:
+            about = {"title": str(run), "pid": os.getpid(), **asdict(run)}
+            (folder / "run.json").write_text(json.dumps(about, indent=1))
             yield True
+        finally:
+            lock.release()
 
     def unfinished(self) -> list[tuple[str, str, float]]:
         """Id, title and hours of training so far of the runs that have a checkpoint and no row."""
@@ -131,34 +163,47 @@ class Store:
 
     def claimed(self, run_id: str) -> bool:
         """Whether a process is at this run now."""
-        lock = self.folder / "runs" / run_id / "lock"
-        if not lock.exists():
+        path = self.folder / "runs" / run_id / "lock"
+        if not path.exists():
             return False
-        with lock.open("a") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
+        lock = FileLock(path)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            return True
+        lock.release()
         return False
 
 
 def latest(rows: Sequence[Row]) -> list[Row]:
-    """For every run and scenario the row that was trained longest, and scored on most windows."""
+    """For every run and scenario the row that was trained longest, and scored on most windows.
+
+    If the data or the protocol changed between two rows, the older one no longer counts.
+    """
+    last = {(row.id, row.scenario): row for row in rows}
     best: dict[tuple[str, str], Row] = {}
     for row in rows:
+        newest = last[row.id, row.scenario]
+        if not row.made_with(newest.data, newest.training, newest.scoring):
+            continue
         before = best.get((row.id, row.scenario))
-        if before is None or (row.steps, -row.score_every) >= (before.steps, -before.score_every):
+        if before is None or _rank(row) >= _rank(before):
             best[row.id, row.scenario] = row
     return list(best.values())
 
 
+def _rank(row: Row) -> tuple[int, bool, int]:
+    return row.steps, row.full, -row.score_every
+
+
 def _line(row: Row) -> str:
     """The row as it is kept; what is at its default is left out."""
-    if not (isfinite(row.mse) and isfinite(row.mae)):
-        raise T1Error(
-            f"{row.model} on {row.dataset}, {row.scenario}: an error of {row.mse} over {row.cells} cells "
-            "is no result.\nScore more windows, or train longer."
-        )
+    for name, value in row.metrics.items():
+        if not isfinite(value):
+            raise T1Error(
+                f"{row.model} on {row.dataset}, {row.scenario}: {name} = {value} over {row.cells} cells "
+                "is no result.\nScore more windows, or train longer."
+            )
     kept = {f.name: getattr(row, f.name) for f in fields(Row) if getattr(row, f.name) != f.default}
     return json.dumps(kept, allow_nan=False) + "\n"
 
@@ -174,7 +219,7 @@ def _parse(path: Path, content: bytes) -> tuple[list[Row], int]:
     whole = 0
     for number, line in enumerate(lines, start=1):
         try:
-            found = json.loads(line)
+            found = _renamed(json.loads(line))
             complete = line.endswith(b"\n")
         except ValueError:
             complete = False
@@ -188,3 +233,12 @@ def _parse(path: Path, content: bytes) -> tuple[list[Row], int]:
         rows.append(Row(**found))
         whole += len(line)
     return rows, whole
+
+
+def _renamed(found: dict[str, Any]) -> dict[str, Any]:
+    """A row from before rows could carry other metrics, in today's names: nothing is measured anew."""
+    if "mse" in found and "mae" in found:
+        found["metrics"] = {"mse": found.pop("mse"), "mae": found.pop("mae")}
+        if found.get("scenario") == "block":
+            found["scenario"] = "block-heavy"  # the masks that this name stood for then
+    return found

@@ -1,4 +1,4 @@
-"""The command line: `t1 impute`, `t1 train`, `t1 data`, `t1 bench`. A thin shell; only this room prints.
+"""The command line: `t1 impute`, `t1 look`, `t1 train`, `t1 bench` ... A thin shell; only this room prints.
 
 Heavy imports wait until they are needed, so that `t1 --help` answers at once.
 """
@@ -11,11 +11,11 @@ from t1 import __version__
 from t1.cli.bench import add_bench
 from t1.cli.data import add_data
 from t1.cli.fill import add_impute, add_train
+from t1.cli.flags import shown
+from t1.cli.look import add_look
 from t1.cli.models import add_models
+from t1.cli.pretrain import add_pretrain
 from t1.errors import InputError, T1Error
-
-# options that have another name in Python
-FLAGS = {"minimum": "--min", "maximum": "--max", "missing_values": "--missing-value", "output": "-o"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,7 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
         return code
     except T1Error as error:
-        print(f"t1: {_in_words(error)}", file=sys.stderr)
+        text = shown(error) if isinstance(error, InputError) else str(error)
+        print(f"t1: {text}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 1
     except KeyboardInterrupt:
         print("t1: interrupted, no output file was written", file=sys.stderr)
@@ -34,22 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _in_words(error: T1Error) -> str:
-    """The message, with the option it concerns as it is called here."""
-    text = str(error)
-    option = getattr(error, "option", None)
-    if option is None:
-        return text
-    flag = FLAGS.get(option, "--" + option.replace("_", "-"))
-    return text if flag in text.split() else f"{text} ({flag})"
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="t1", description="Fill the gaps in time series.")
     parser.add_argument("--version", action="version", version=f"t1 {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_impute(commands.add_parser("impute", help="fill the gaps of a CSV or Parquet file"))
+    add_look(commands.add_parser("look", help="show how a file is understood, without filling it"))
     add_train(commands.add_parser("train", help="train T1 on a file, to be used by impute --model"))
+    add_pretrain(commands.add_parser("pretrain", help="make the weights that fill any table"))
     add_data(commands.add_parser("data", help="the benchmark's datasets: list, info, fetch"))
     add_bench(commands.add_parser("bench", help="the paper's experiments: run, table, status"))
     add_models(commands.add_parser("models", help="every system, who made it, what it costs"))

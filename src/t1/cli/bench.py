@@ -1,4 +1,4 @@
-"""`t1 bench run | table | cost | paper | status`: the paper's experiments."""
+"""`t1 bench run | score | table | cost | paper | status`: the paper's experiments."""
 
 import argparse
 import sys
@@ -12,17 +12,41 @@ if TYPE_CHECKING:
     from t1.bench.run import Limits, Outcome
     from t1.bench.study import Run
 
-STUDIES = ("point", "block", "natural")
-
 
 def add_bench(p: argparse.ArgumentParser) -> None:
     """The commands of `t1 bench`."""
     commands = p.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands.add_parser("run", help="train and score models on the paper's datasets"))
+    _add_score(
+        commands.add_parser("score", help="score kept weights again where a scenario lacks; no training")
+    )
     _add_table(commands.add_parser("table", help="our figures beside the published ones"))
     _add_cost(commands.add_parser("cost", help="accuracy beside training time: a table and a picture"))
     _add_paper(commands.add_parser("paper", help="the tables that the paper prints"))
     _add_status(commands.add_parser("status", help="which runs are done, and how far"))
+
+
+def _add_runs(p: argparse.ArgumentParser) -> None:
+    """Which runs a command is about."""
+    p.add_argument(
+        "study", metavar="STUDY", help="point, block, natural, ablation, ...; a wrong name lists all"
+    )
+    p.add_argument("--data", type=_names, default=[], metavar="A,B", help="datasets (default: the study's)")
+    p.add_argument("--models", type=_names, default=[], metavar="A,B", help="default: the study's, mostly t1")
+    p.add_argument("--seeds", type=_numbers, default=[102], metavar="N,N", help="default: 102")
+    p.add_argument("--split", choices=("paper", "disjoint"), default="paper", help="disjoint: no shared rows")
+    p.add_argument("--size", choices=("paper", "small"), default="paper", help="small where declared")
+    p.add_argument("--recipe", default="paper", help="how to train: paper, plus, or one of the dataset's")
+    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the model")
+    p.add_argument(
+        "--score-every",
+        type=int,
+        default=1,
+        metavar="N",
+        help="score every N-th test window: for systems that take minutes to fill one (default: 1)",
+    )
+    p.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
+    _add_store(p)
 
 
 def _add_run(p: argparse.ArgumentParser) -> None:
@@ -31,37 +55,32 @@ def _add_run(p: argparse.ArgumentParser) -> None:
         "skipped, what was killed goes on where it was. Without --budget: 300 epochs, or 30 without a better "
         "validation loss."
     )
-    p.set_defaults(run=_run)
-    p.add_argument("study", choices=STUDIES)
-    p.add_argument("--data", type=_names, default=[], metavar="A,B", help="datasets (default: all)")
-    p.add_argument("--models", type=_names, default=["t1"], metavar="A,B", help="default: t1")
-    p.add_argument("--seeds", type=_numbers, default=[102], metavar="N,N", help="default: 102")
-    p.add_argument("--split", choices=("paper", "disjoint"), default="paper", help="disjoint: no shared rows")
-    p.add_argument("--size", choices=("paper", "small"), default="paper", help="small where declared")
-    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the model")
+    p.set_defaults(run=_run, train=True)
+    _add_runs(p)
     p.add_argument("--budget", metavar="TIME", help="train each run at most so long: 30m")
     p.add_argument("--epochs", type=int, default=300, metavar="N", help="at most so many (default: 300)")
     p.add_argument(
-        "--score-every",
-        type=int,
-        default=1,
-        metavar="N",
-        help="score every N-th test window: for systems that take minutes to fill one (default: 1)",
-    )
-    p.add_argument(
         "--afresh",
         action="store_true",
-        help="train with this very --budget though a longer training is there: to compare equal budgets",
+        help="train with this very --budget though a longer training is there: to compare equal budgets "
+        "(always so in studies that compare settings)",
     )
     p.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time, the threads shared out")
-    p.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     p.add_argument("--dry-run", action="store_true", help="show what would run and how long it may take")
-    _add_store(p)
+
+
+def _add_score(p: argparse.ArgumentParser) -> None:
+    p.description = (
+        "Score the weights of finished trainings in the scenarios that have no row yet, or none of this "
+        "version: after a change that concerns scoring alone. Nothing is trained."
+    )
+    p.set_defaults(run=_run, train=False, budget=None, epochs=300, afresh=False, jobs=1, dry_run=False)
+    _add_runs(p)
 
 
 def _add_table(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=_table)
-    p.add_argument("study", choices=STUDIES)
+    p.add_argument("study", metavar="STUDY")
     p.add_argument("--data", type=_names, default=None, metavar="A,B", help="only these datasets")
     p.add_argument("--models", type=_names, default=None, metavar="A,B", help="only these models")
     p.add_argument("--metric", choices=("mse", "mae", "both"), default=None)
@@ -97,32 +116,26 @@ def _run(a: argparse.Namespace) -> int:
     from t1.bench.pool import run_all
     from t1.bench.run import Limits
     from t1.bench.store import Store
-    from t1.bench.study import plan
+    from t1.bench.study import STUDIES
     from t1.schedule import seconds_of
 
-    runs = plan(
-        a.study,
-        data=a.data,
-        models=a.models,
-        seeds=a.seeds,
-        split=a.split,
-        size=a.size,
-        settings=_settings(a.set),
-    )
+    study = STUDIES[a.study]
     if a.score_every < 1:
         raise InputError(f"--score-every must be at least 1, got {a.score_every}.\nLeave it out for all.")
     if a.afresh and a.budget is None:
         raise InputError("--afresh needs a --budget.\nAdd for example --budget 8m.")
+    chosen = {key: getattr(a, key) for key in ("data", "models", "seeds", "split", "size", "recipe")}
+    runs = study.runs(**chosen, settings=_settings(a.set))
     limits = Limits(
         max_epochs=a.epochs,
         seconds=None if a.budget is None else seconds_of(a.budget),
         score_every=a.score_every,
-        afresh=a.afresh,
+        afresh=a.afresh or (bool(study.changes) and a.budget is not None),
+        train=a.train,
     )
-    store = Store(a.store)
+    store, ends = Store(a.store), list["Outcome | T1Error"]()
     if a.dry_run:
         return _dry_run(runs, store, limits, a.device)
-    ends: list[Outcome | T1Error] = []
 
     def tell(run: "Run", end: "Outcome | T1Error") -> None:
         ends.append(end)
@@ -145,10 +158,10 @@ def _dry_run(runs: list["Run"], store: Any, limits: "Limits", device: str) -> in
 
     total, failed = 0.0, False
     for run in runs:
-        if is_done(run, store, limits):
-            print(f"{run.id}  {run}: done")
-            continue
         try:
+            if is_done(run, store, limits):
+                print(f"{run.id}  {run}: done")
+                continue
             cost = estimate(run, limits, device)
         except T1Error as error:  # such as a system whose library is absent; the others can be told
             print(f"t1: {run}: {error}", file=sys.stderr, flush=True)
@@ -161,11 +174,11 @@ def _dry_run(runs: list["Run"], store: Any, limits: "Limits", device: str) -> in
 
 
 def _table(a: argparse.Namespace) -> int:
-    from t1.bench.render import render
+    from t1.bench.sheet import render
     from t1.bench.store import Store
     from t1.bench.tables import table
 
-    rows = Store(a.store).latest()
+    rows = Store(a.store).rows()
     print(render(table(a.study, rows, models=a.models, data=a.data, metric=a.metric), a.format))
     return 0
 
@@ -173,7 +186,7 @@ def _table(a: argparse.Namespace) -> int:
 def _cost(a: argparse.Namespace) -> int:
     from t1.bench.cost import cost_table
     from t1.bench.picture import cost_picture
-    from t1.bench.render import render
+    from t1.bench.sheet import render
     from t1.bench.store import Store
     from t1.bench.study import dataset_name
     from t1.data.catalog import spec
@@ -189,7 +202,7 @@ def _cost(a: argparse.Namespace) -> int:
 
 def _paper(a: argparse.Namespace) -> int:
     from t1.bench.paper import printed, printed_names
-    from t1.bench.render import render
+    from t1.bench.sheet import render
 
     print("\n".join(printed_names()) if a.table is None else render(printed(a.table), a.format))
     return 0
@@ -197,8 +210,9 @@ def _paper(a: argparse.Namespace) -> int:
 
 def _status(a: argparse.Namespace) -> int:
     from t1.bench.cost import compared
+    from t1.bench.page import picture_name, results_page
     from t1.bench.picture import cost_picture
-    from t1.bench.render import picture_name, render, results_page
+    from t1.bench.sheet import render
     from t1.bench.store import Store, latest
     from t1.bench.tables import status
     from t1.data.atomic import open_target

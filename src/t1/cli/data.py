@@ -71,8 +71,10 @@ def _info(a: argparse.Namespace) -> int:
         "window": f"{spec.window} steps",
         "scenarios": ", ".join(spec.scenarios),
         "split": _plain(spec.split),
+        "units": f"of the {'whole series' if spec.scale == 'series' else 'training rows'}",
         "training": f"learning rate {training.learning_rate:g}, batch {training.batch_size}, "
         f"hides {_plain(training.mask)}",
+        "recipes": ", ".join(spec.recipes),
         "reader": f"{spec.reader} {_plain(spec.options)}".strip(),
         "home": spec.home,
         "licence": spec.licence,
@@ -140,7 +142,7 @@ def _fetch(a: argparse.Namespace) -> int:
 
 @contextmanager
 def _bar(title: str) -> Iterator[Any]:
-    """A progress bar on stderr in the form that pooch wants, or False where nobody looks."""
+    """A progress bar on stderr in the form that pooch wants, or False if stderr is no terminal."""
     if not sys.stderr.isatty():
         yield False
         return

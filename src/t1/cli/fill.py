@@ -44,16 +44,35 @@ def add_impute(p: argparse.ArgumentParser) -> None:
 
 def _add_reading(p: argparse.ArgumentParser) -> None:
     read = p.add_argument_group("reading")
-    read.add_argument("--time", metavar="COL", help="the time column (else it is found)")
-    read.add_argument("--id", metavar="COL", help="a long table: one series per value of this column")
+    read.add_argument("--time", nargs="+", metavar="COL", help="the time column, or a date and a clock")
+    read.add_argument("--time-format", metavar="F", help="how it is written: %%d.%%m.%%Y %%H:%%M")
+    read.add_argument("--dayfirst", action="store_true", default=None, help="01/02/2020 is 1 February")
+    read.add_argument(
+        "--id", nargs="+", action="extend", metavar="COL", help="what tells several series apart"
+    )
+    read.add_argument("--layout", choices=("table", "long", "wide"), help="else it is found")
     read.add_argument("--columns", nargs="+", metavar="COL", help="fill only these")
     read.add_argument("--exclude", nargs="+", default=[], metavar="COL", help="leave these alone")
     read.add_argument(
         "--missing-value", action="append", default=[], metavar="X", help="also means missing: -999"
     )
+    read.add_argument("--keep-sentinels", action="store_true", help="-9999 and the like are values")
+    read.add_argument(
+        "--kind",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COL=KIND",
+        help="what it is: wind_dir=angle",
+    )
     read.add_argument("--separator", metavar="C", help="between cells (else it is found)")
     read.add_argument("--decimal", metavar="C", help=". or , (else it is found)")
     read.add_argument("--encoding", help="of the text (else it is found)")
+    read.add_argument("--header-row", type=int, metavar="N", help="the line of the names; 0: there is none")
+    read.add_argument("--skip-rows", type=int, default=0, metavar="N", help="leave the first lines alone")
+    read.add_argument("--comment", metavar="C", help="what a comment line starts with")
+    read.add_argument("--units-row", action="store_true", default=None, help="units are below the names")
+    read.add_argument("--sheet", help="of an Excel file (else the first)")
 
 
 def add_train(p: argparse.ArgumentParser) -> None:
@@ -86,8 +105,29 @@ def _fit_options(a: argparse.Namespace) -> "FitOptions":
 
 
 def _reading(a: argparse.Namespace) -> dict[str, Any]:
-    names = ("time", "id", "columns", "exclude", "separator", "decimal", "encoding")
-    return {**{name: getattr(a, name) for name in names}, "missing_values": a.missing_value}
+    names = (
+        *(
+            "time",
+            "time_format",
+            "dayfirst",
+            "id",
+            "layout",
+            "columns",
+            "exclude",
+            "keep_sentinels",
+            "separator",
+        ),
+        *("decimal", "encoding", "header_row", "skip_rows", "comment", "units_row", "sheet"),
+    )
+    kinds = dict(_pair(text) for text in a.kind)
+    return {**{name: getattr(a, name) for name in names}, "missing_values": a.missing_value, "kind": kinds}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, kind = text.rpartition("=")
+    if not sign or not name:
+        raise InputError(f"{text!r} is not COL=KIND.", cure="Give for example wind_dir=angle.", option="kind")
+    return name, kind
 
 
 def _train(a: argparse.Namespace) -> int:
@@ -187,6 +227,8 @@ def _write_extras(a: argparse.Namespace, result: "FilledTable") -> None:
 def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
     """The scorecard in words; on stderr when the table itself goes to stdout."""
     out = sys.stderr if a.output == "-" else sys.stdout
+    for line in result.understood:
+        print(line, file=out)
     for problem in result.problems:
         print(f"note: {problem}", file=out)
     print(result.scorecard.to_text(), file=out)

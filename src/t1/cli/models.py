@@ -4,7 +4,6 @@ import argparse
 import json
 from collections.abc import Sequence
 from importlib import resources
-from importlib.util import find_spec
 
 
 def add_models(p: argparse.ArgumentParser) -> None:
@@ -17,30 +16,19 @@ def _models(a: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    from t1.bench.paper import TITLES
-    from t1.bench.standard import METHODS
-    from t1.methods.catalog import MODELS
+    from t1.methods.catalog import METHODS, MODELS
 
     file = resources.files("t1.models").joinpath("costs.json")
     costs = json.loads(file.read_text(encoding="utf-8"))
     table = Table(box=None, pad_edge=False)
     for head in ("name", "system", "family", "parameters", "a step", "small", "a step", "needs"):
         table.add_column(head, justify="right" if head in ("parameters", "a step", "small") else "left")
-    for name, entry in MODELS.items():
+    for name, method in [*MODELS.items(), *((n, m) for n, m in METHODS.items() if n not in MODELS)]:
         cost = costs["systems"].get(name, {})
-        table.add_row(
-            name,
-            f"{entry.title}, {entry.year}",
-            entry.family,
-            *_cost(cost.get("paper")),
-            *_cost(cost.get("small")),
-            _needs(entry.absent, entry.needs),
-        )
-    for name, method in METHODS.items():
-        absent = [package for module, package in method.needs.items() if find_spec(module) is None]
-        title = f"{TITLES[name]}, {method.year}" if method.year else TITLES[name]
-        needs = _needs(absent, list(method.needs.values()))
-        table.add_row(name, title, method.family, "0", "–", "–", "–", needs)
+        size = _cost(cost.get("paper")) if name in MODELS else ("0", "–")
+        title = f"{method.title}, {method.year}" if method.year else method.title
+        needs = _needs(method.absent, method.needs)
+        table.add_row(name, title, method.family, *size, *_cost(cost.get("small")), needs)
     console = Console()
     if not console.is_terminal:
         console = Console(width=200)
@@ -49,8 +37,7 @@ def _models(a: argparse.Namespace) -> int:
         f"Parameters at 7 variables; a step relative to T1's, batch 16, window 96, one run of "
         f"benchmarks/models.py on {costs['threads']} threads, {costs['date']}."
     )
-    papers = {name: f"{entry.paper} {entry.year}" for name, entry in MODELS.items()}
-    papers |= {name: f"{method.paper} {method.year}" for name, method in METHODS.items() if method.paper}
+    papers = {name: f"{method.paper} {method.year}" for name, method in METHODS.items() if method.paper}
     for name, paper in papers.items():
         console.print(f"  {name}: {paper}", highlight=False)
     return 0

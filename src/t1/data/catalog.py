@@ -5,30 +5,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Collection
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
-from itertools import pairwise
-from math import ceil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from t1.arrays import BoolArray
 from t1.data import split as splits
 from t1.data.readers import READERS, Raw
 from t1.data.scale import Scaler
-from t1.data.spec_file import SPECS, File, Spec, Training, read_spec
+from t1.data.spec_file import SCALES, SPECS, File, Spec, Training, read_spec
 from t1.data.split import Split
 from t1.data.window import WindowSet, covered
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
-__all__ = ["Dataset", "File", "Spec", "Training", "find", "folders", "load", "names", "spec"]
+__all__ = ["Dataset", "File", "Spec", "Training", "find", "folders", "load", "names", "spec", "usual_scale"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +32,12 @@ class Dataset:
 
     name: str
     columns: tuple[str, ...]
-    scaler: Scaler  # fitted on the rows that training windows cover, observed values only
+    scaler: Scaler  # from the rows that training windows cover, or from the whole series
     train: WindowSet
     valid: WindowSet
     test: WindowSet
     test_hidden: BoolArray | None  # (rows of test.rows, vars): observed entries that the dataset evaluates
+    checksum: str  # of the values as read, the entries to evaluate, and the windows of each part
 
 
 def names() -> tuple[str, ...]:
@@ -97,11 +93,18 @@ def find(spec: Spec) -> list[Path]:
     return found
 
 
-def load(spec_or_name: Spec | str | Path, *, split: str = "paper") -> Dataset:
-    """Read, split and standardise; `split="disjoint"` shares no row between the parts."""
+def load(spec_or_name: Spec | str | Path, *, split: str = "paper", scale: str | None = None) -> Dataset:
+    """Read, split and standardise; `split="disjoint"` shares no row between the parts.
+
+    `scale` says which rows the units come from: "train" or "series". Without it, it is the spec's, and the
+    training rows for a disjoint split: units of the whole series know of the test part.
+    """
     if split not in ("paper", "disjoint"):
         raise InputError(f"unknown split {split!r}.\nUse 'paper' or 'disjoint' (no row in two parts).")
     s = spec_or_name if isinstance(spec_or_name, Spec) else spec(spec_or_name)
+    scale = usual_scale(s, split) if scale is None else scale
+    if scale not in SCALES:
+        raise InputError(f"unknown scale {scale!r}.\nUse {' or '.join(SCALES)}.")
     raw = READERS[s.reader](find(s), **s.options)
     if raw.values.shape[1] != s.n_vars:
         raise InputError(
@@ -109,82 +112,37 @@ def load(spec_or_name: Spec | str | Path, *, split: str = "paper") -> Dataset:
             "Check that it is the right file, or correct n_vars in the spec."
         )
     parts = _split(s, raw, disjoint=split == "disjoint")
-    scaler = Scaler.from_observed(raw.values[covered(parts.train, s.window, len(raw.values))])
+    rows = covered(parts.train, s.window, len(raw.values)) if scale == "train" else slice(None)
+    scaler = Scaler.from_observed(raw.values[rows])
     every = WindowSet.from_series(scaler.scale(raw.values), s.window)
     train, valid, test = (every.subset(part) for part in (parts.train, parts.valid, parts.test))
-    return Dataset(s.name, raw.columns, scaler, train, valid, test, raw.hidden)
+    return Dataset(
+        s.name, raw.columns, scaler, train, valid, test, raw.hidden, _checksum(raw, parts, s.window)
+    )
+
+
+def usual_scale(spec: Spec, split: str) -> str:
+    """The units of a dataset: the spec's for the paper's split, else those of the training rows."""
+    return spec.scale if split == "paper" else "train"
+
+
+def _checksum(raw: Raw, parts: Split, window: int) -> str:
+    """Of what the file says, not of its bytes: other line ends are the same data, a mended reader is not."""
+    found = hashlib.sha256(f"{raw.values.shape} {window}".encode())
+    hidden = np.zeros(0, bool) if raw.hidden is None else raw.hidden
+    for array in (raw.values, hidden, parts.train, parts.valid, parts.test):
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()[:16]
 
 
 def _split(s: Spec, raw: Raw, *, disjoint: bool) -> Split:
     options = {key: value for key, value in s.split.items() if key != "kind"}
-    kind = s.split["kind"]
-    if kind == "window_share" and disjoint:
-        kind = "disjoint"
-    match kind:
-        case "rows":
-            return splits.by_rows(len(raw.values), s.window, **options)
-        case "window_share":
-            return splits.by_window_share(len(raw.values), s.window, **options)
-        case "disjoint":
-            return splits.disjoint(len(raw.values), s.window, **options)
-        case "samples":
-            return by_samples(len(raw.values), s.window, **options)
-        case _:
-            if raw.times is None:
-                raise InputError(
-                    f"{s.name} is split by months, but its file has no column of dates.\n"
-                    'Name it in the spec, options = { time = "..." }, or split by another kind.'
-                )
-            return by_months(raw.times, s.window, **options)
-
-
-def by_samples(n_rows: int, window: int, *, test: float, valid: float, seed: int) -> Split:
-    """Samples of `window` rows: a share for test, a share of the rest for validation, both rounded up."""
-    n, rest = divmod(n_rows, window)
-    if rest:
+    kind = "disjoint" if disjoint and s.split["kind"] == "window_share" else s.split["kind"]
+    if kind != "months":
+        return splits.BY_LENGTH[kind](len(raw.values), s.window, **options)
+    if raw.times is None:
         raise InputError(
-            f"{n_rows} rows are no whole number of samples of {window} rows.\n"
-            "Give every sample the same number of rows."
+            f"{s.name} is split by months, but its file has no column of dates.\n"
+            'Name it in the spec, options = { time = "..." }, or split by another kind.'
         )
-    n_test = ceil(n * Fraction(str(test)))
-    n_valid = ceil((n - n_test) * Fraction(str(valid)))
-    order = np.random.default_rng(seed).permutation(n)
-    chosen = np.split(order, [n_test, n_test + n_valid])
-    of_test, of_valid, of_train = (np.sort(part) * window for part in chosen)
-    return _not_empty(Split(train=of_train, valid=of_valid, test=of_test))
-
-
-def by_months(
-    times: npt.NDArray[Any], window: int, *, test: Collection[int], valid: Collection[int]
-) -> Split:
-    """Calendar months for test and validation, the others for training; windows stay inside each month."""
-    import pandas as pd
-
-    try:
-        stamps = pd.DatetimeIndex(pd.to_datetime(times))
-    except ValueError as error:
-        raise InputError(f"the column of dates cannot be read: {error}.\nWrite 2014-05-01 01:00.") from None
-    months = np.asarray(stamps.year * 12 + stamps.month)
-    steps = np.diff(stamps.to_numpy())
-    kinds, counts = np.unique(steps, return_counts=True)
-    usual = kinds[counts.argmax()] if len(kinds) else steps
-    # A new stretch begins with every month of every year, and after rows that are absent inside a month.
-    breaks = np.flatnonzero((np.diff(months) != 0) | (steps != usual))
-    edges = np.concatenate([[0], breaks + 1, [len(months)]])
-    parts: dict[str, list[splits.Starts]] = {"train": [], "valid": [], "test": []}
-    for begin, end in pairwise(edges):
-        month = int(stamps[begin].month)
-        part = "test" if month in test else "valid" if month in valid else "train"
-        parts[part].append(np.arange(begin, end - window + 1))
-    return _not_empty(
-        Split(**{part: np.concatenate([*runs, []]).astype(np.int64) for part, runs in parts.items()})
-    )
-
-
-def _not_empty(split: Split) -> Split:
-    for part in ("train", "valid", "test"):
-        if len(getattr(split, part)) == 0:
-            raise InputError(
-                f"the {part} part has no window.\nUse a shorter window, or give it a larger share."
-            )
-    return split
+    return splits.by_months(raw.times, s.window, **options)

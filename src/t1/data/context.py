@@ -19,8 +19,10 @@ def periods_around(
     values: (rows, vars) of one series, NaN where missing. A weight of 1: both periods were observed.
 
     >>> before, weight, after, _ = periods_around(np.float32([[1], [2], [3], [4], [5]]), period=2)
-    >>> before.ravel().round(2), weight.ravel().round(2)  # 2.33 is (3 + 1 / 2) / 1.5
-    (array([0.  , 0.  , 1.  , 2.  , 2.33], dtype=float32), array([0.  , 0.  , 0.67, 0.67, 1.  ], dtype=float32))
+    >>> before.ravel().round(2)  # the last is (3 + 1 / 2) / 1.5
+    array([0.  , 0.  , 1.  , 2.  , 2.33], dtype=float32)
+    >>> weight.ravel().round(2)
+    array([0.  , 0.  , 0.67, 0.67, 1.  ], dtype=float32)
     """
     parts: list[Float32Array] = []
     for direction in (-1, 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def csv_to_parquet(file: CsvFile, text: bytes, added: Sequence[bytes], stream: IO[bytes]) -> None:
-    """Write the text of a filled table as Parquet: times as time stamps, numbers as numbers, the rest as text.
+    """Write the text of a filled table as Parquet: time stamps, numbers, and the rest as text.
 
     `added` are the names of columns that the file itself does not have.
     """
@@ -71,10 +72,8 @@ def _cells(texts: list[str]) -> list[Any]:
 
 def _narrow(values: FloatArray, decimals: int) -> Any:
     """Whole numbers as integers, where none is missing and none too large."""
-    if decimals == 0 and np.isfinite(values).all() and (values == np.rint(values)).all():
-        if np.abs(values).max(initial=0) < 2**53:
-            return values.astype(np.int64)
-    return values
+    whole = decimals == 0 and bool(np.isfinite(values).all()) and bool((values == np.rint(values)).all())
+    return values.astype(np.int64) if whole and np.abs(values).max(initial=0) < 2**53 else values
 
 
 def parquet_to_csv(table: Any, stream: IO[bytes], *, packed: bool) -> None:
@@ -88,9 +87,12 @@ def parquet_to_csv(table: Any, stream: IO[bytes], *, packed: bool) -> None:
             counts = np.asarray(whole.cast(pa.int64()).drop_null())
             if not (counts % 10**9).any():
                 table = table.set_column(j, one.name, whole.cast(pa.timestamp("s", tz=one.type.tz)))
-    options = pyarrow.csv.WriteOptions(quoting_style="needed", quoting_header="needed")
-    if not packed:
-        pyarrow.csv.write_csv(table, stream, options)
-        return
-    with pa.CompressedOutputStream(pa.PythonFile(stream, mode="w"), "gzip") as zipped:
-        pyarrow.csv.write_csv(table, zipped, options)
+    sink = pa.BufferOutputStream()
+    try:  # without quotes, as most tables are; with them around every text if one needs them
+        options = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")
+        pyarrow.csv.write_csv(table, sink, options)
+    except pa.ArrowInvalid:
+        sink = pa.BufferOutputStream()
+        pyarrow.csv.write_csv(table, sink, pyarrow.csv.WriteOptions(quoting_style="needed"))
+    text = sink.getvalue().to_pybytes()
+    stream.write(gzip.compress(text, mtime=0) if packed else text)

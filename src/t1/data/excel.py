@@ -1,4 +1,4 @@
-"""Excel files: read as the text table that the sheet shows, and written with only the missing cells changed."""
+"""Excel files: read as the text table that a sheet shows, written with only the missing cells changed."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from t1.data.data_file import DataFile, NewRows
 from t1.data.excel_sheet import CELL, ROW, Sheet, attributes, column_index, column_letters, read_sheet
 from t1.data.reading import Reading
 from t1.errors import InputError
+
+CHAIN = "xl/calcChain.xml"  # where the formulas are; dropped where one of them becomes a number
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,9 +66,9 @@ class ExcelFile(DataFile):
         ):
             for info in source.infolist():
                 data = xml if info.filename == self.sheet.path else source.read(info)
-                if formulas and (data := _without_chain(info.filename, data)) is None:
+                if formulas and info.filename == CHAIN:
                     continue
-                target.writestr(info, data)
+                target.writestr(info, _without_chain(info.filename, data) if formulas else data)
 
     def _changes(
         self, filled: FloatArray, missing: BoolArray, extra: Mapping[str, AnyArray]
@@ -136,10 +138,8 @@ def _change(xml: bytes, changes: dict[int, dict[int, bytes]]) -> tuple[bytes, bo
     return b"".join([*out, xml[done:]]), formulas
 
 
-def _without_chain(name: str, data: bytes) -> bytes | None:
-    """The workbook without its list of formulas, which Excel makes anew: one of them is a number now."""
-    if name == "xl/calcChain.xml":
-        return None
+def _without_chain(name: str, data: bytes) -> bytes:
+    """A part of the workbook that does not mention the list of formulas: Excel makes it anew."""
     if name in ("[Content_Types].xml", "xl/_rels/workbook.xml.rels"):
         return re.sub(rb"<(?:Override|Relationship)\b[^>]*calcChain\.xml[^>]*/>", b"", data)
     return data

@@ -183,5 +183,4 @@ def _date(serial: float, from_1904: bool) -> str:
     if 0 <= serial < 1:  # a clock without a day
         return str(begin + np.timedelta64(round(serial * 86_400_000), "ms"))[11:19]
     time = begin + np.timedelta64(round(serial * 86_400_000), "ms")
-    text = str(time).replace("T", " ").removesuffix(".000")
-    return text
+    return str(time).replace("T", " ").removesuffix(".000")

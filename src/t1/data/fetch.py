@@ -21,7 +21,7 @@ class Fetched:
 
     path: Path
     sha256: str
-    checked: bool  # False: no checksum is known, so nobody can say that it is the right file
+    checked: bool  # False: the spec has no checksum to compare with
     downloaded: bool  # False: it was there already
 
 
@@ -39,6 +39,7 @@ def fetch(spec: Spec, to: Path | None = None, *, progress: Any = False, timeout:
             if target.is_file():
                 done[file.path] = _present(file, target)
                 continue
+            _check_inside(folder, target)
             if not file.url:
                 raise InputError(
                     f"no address is known for {file.path} of {spec.name}.\n{by_hand(spec, file, target)}"
@@ -89,6 +90,15 @@ def _present(file: File, target: Path) -> Fetched:
     return Fetched(path=target, sha256=digest, checked=bool(file.sha256), downloaded=False)
 
 
+def _check_inside(folder: Path, target: Path) -> None:
+    """A spec may come from anywhere, so nothing is written outside of the data folder on its behalf."""
+    if not target.resolve().is_relative_to(folder.resolve()):
+        raise InputError(
+            f"{target} is not inside {folder}, and nothing is downloaded to other places.\n"
+            "Give a relative path without '..' in the spec."
+        )
+
+
 def _download(url: str, room: Path, progress: Any, timeout: float) -> Path:
     import pooch
 
@@ -106,7 +116,7 @@ def _unpacked(got: Path, file: File) -> Path:
     if not file.member:
         return got
     name = Path(file.member).name
-    out = got.with_name(name)
+    out = got.with_name("unpacked")
     try:
         with zipfile.ZipFile(got) as archive:
             # by the full name, or by the last part: an archive may have been packed again from another folder

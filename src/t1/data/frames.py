@@ -12,8 +12,8 @@ import pandas as pd
 
 from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
 from t1.data.blocks import column_blocks
-from t1.data.dates import times_of
 from t1.data.table import Table
+from t1.data.time_column import find_times
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
@@ -41,22 +41,22 @@ class Frame:
     ) -> Frame:
         """Read a pandas, polars or pyarrow table, an array (rows, columns) or a list of rows.
 
-        Columns that are not numbers pass through. A pandas index of dates serves as time by itself, and so does
-        the only column of dates.
+        Columns that are not numbers pass through. Without `time`, a pandas index of dates or a column of dates
+        says when the rows are, as in a file.
         """
         if isinstance(data, np.ndarray | list | tuple):
             table = Table.from_any(data)
             return cls(data, table.values, table.columns, None, None, None)
         frame = _by_position(data)
         names = [str(name) for name in (data.columns if isinstance(data, pd.DataFrame) else frame.columns)]
-        time_at = None if time is None else _find(time, names, "time")
+        found, times = find_times(
+            frame.to_native(), None if time is None else frame.columns[_find(time, names, "time")]
+        )
+        time_at = None if found is None else frame.columns.index(found)
         id_at = None if id is None else _find(id, names, "id")
         chosen = None if columns is None else [_find(str(name), names, "columns") for name in columns]
         without = {_find(str(name), names, "exclude") for name in exclude}
         dtypes = [frame[name].dtype for name in frame.columns]
-        if time is None and not _dated_index(data):
-            dated = [j for j, dtype in enumerate(dtypes) if dtype == nw.Datetime or dtype == nw.Date]
-            time_at = dated[0] if len(dated) == 1 else None
         numeric = [j for j, dtype in enumerate(dtypes) if dtype.is_numeric()]
         wanted = [j for j in (chosen or numeric) if j not in (time_at, id_at) and j not in without]
         if not wanted:
@@ -64,11 +64,6 @@ class Frame:
                 "no column is numeric, so there is nothing to fill", cure="Turn the columns into numbers."
             )
         table = Table.from_any(_select(data, wanted))
-        times = None
-        if time_at is not None:
-            times = times_of(frame[frame.columns[time_at]].to_native())
-        elif _dated_index(data):
-            times = times_of(data.index)
         ids = None if id_at is None else frame[frame.columns[id_at]].to_numpy().astype(object)
         return cls(data, table.values, table.columns, tuple(wanted), times, ids)
 
@@ -108,10 +103,6 @@ def _find(name: str, names: Sequence[str], option: str) -> int:
     some = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
     hint = did_you_mean(name, names, f"It has: {some}.")
     raise InputError(f"the table has no column {name!r}", cure=hint, option=option)
-
-
-def _dated_index(data: Any) -> bool:
-    return isinstance(data, pd.DataFrame) and isinstance(data.index, pd.DatetimeIndex)
 
 
 def _select(data: Any, positions: Sequence[int]) -> Any:

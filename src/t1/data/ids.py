@@ -34,7 +34,7 @@ def tell_apart(
 ) -> tuple[int, ...]:
     """The one or two columns without which time stamps repeat and with which they do not; () if none do.
 
-    A column whose values hardly repeat tells rows apart, not series, so every value must come up several times.
+    A column whose values hardly repeat tells rows apart, not series, so each must come up several times.
     """
     n_rows = len(times)
     if n_rows < 3 or (np.diff(times) > np.timedelta64(0)).all():

@@ -1,4 +1,4 @@
-"""What a column is: a share, a count, an angle, a state. Found from its values and its name, with the evidence."""
+"""What a column is: a share, a count, an angle, a state. Found from values and names, with the evidence."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ KINDS = {
     "id": Kind("id", integer=True, fillable=False),
 }
 NAMES = {
-    "angle": r"wdir|wd$|wind_?dir|winddirection|(wind|wave|current|flow)[ _]?direction|heading|azimuth|bearing|^dir$",
+    "angle": r"wdir|wd$|wind_?dir|(wind|wave|current|flow)[ _]?direction|heading|azimuth|bearing|^dir$",
     "percent": r"humid|^rh\b|_rh\b|percent|pct|%|cloud_?cover|soc\b|battery_?level|luftfeuchte",
     "share": r"frac|share|ratio|prob|albedo|soil_?moist|ndvi|efficiency",
     "category": r"code|status|state\b|mode|class|categor|flag|type|qc|phase|quality|cluster|label",
-    "non-negative": r"rain|precip|speed|gust|flow|discharge|power|energy|load|irradi|radiation|ghi|dni|dhi|pm_?\d"
-    r"|conc|count|volume|price|visib|depth|height|distance|weight|mass|pressure|humid|^(no|no2|nox|co|co2|o3|so2)$",
+    "non-negative": r"rain|precip|speed|gust|flow|discharge|power|energy|load|irradi|radiation|ghi|dni|dhi"
+    r"|pm_?\d|conc|count|volume|price|visib|depth|height|distance|weight|mass|pressure|humid|^(no|no2|nox|co|co2|o3|so2)$",
     "id": r"(^|_|\b)(id|stn|station|site|sensor|device|zip|plz|fips|usaf|wban)(_?(id|no|nr|number|code))?$",
-    "calendar": r"^(year|month|day|hour|minute|second|weekday|day_?of_?week|dow|doy|jday|week|quarter|hr|yr|mo|dy|mn)$",
+    "calendar": r"^(year|month|day|hour|minute|second|weekday|day_?of_?week|dow|doy|jday|week|quarter)$",
 }
 _NAMED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in NAMES.items()}
 

@@ -331,8 +331,8 @@ def _find_time(
         if found is None or np.isnat(found[0]).any():
             row = 0 if found is None else int(np.isnat(found[0]).argmax())
             raise InputError(
-                f"the time column {names[choice.time[0]]!r} has {table.column(choice.time[0])[row].as_py()!r} "
-                f"in row {row} (the first is 0), which is no date.",
+                f"row {row} (the first is 0) of the time column {names[choice.time[0]]!r} has "
+                f"{table.column(choice.time[0])[row].as_py()!r}, which is no date.",
                 cure="Correct it, or name another column.",
                 option="time",
             )

@@ -192,7 +192,7 @@ def _from_long(file: CsvFile, at: int) -> DataFile:
     row = frame.groupby([*(f"k{n}" for n in range(len(keys))), "time"], sort=False).ngroup().to_numpy()
     if len(np.unique(row * len(names) + codes)) < len(row):
         raise InputError(
-            f"several rows have the same time and the same {file.names[at]!r}, so values cannot be told apart.",
+            f"several rows have the same time and the same {file.names[at]!r}: what tells them apart?",
             cure="Name what tells the series apart (id).",
             option="id",
         )

@@ -1,4 +1,4 @@
-"""Numbers that stand for a missing value: -9999, 999.9 and the like, far outside of what a column measures."""
+"""Numbers that stand for a missing value: -9999, 999.9 and the like, far outside of what is measured."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ class Sentinel:
 
     def __str__(self) -> str:
         cells = "1 cell" if self.count == 1 else f"{self.count:,} cells"
-        return f"{self.value:g} in {self.column!r} ({cells}; the others go from {self.rest[0]:g} to {self.rest[1]:g})"
+        low, high = self.rest
+        return f"{self.value:g} in {self.column!r} ({cells}; the others go from {low:g} to {high:g})"
 
 
 def find_sentinels(values: FloatArray, columns: Sequence[str]) -> list[Sentinel]:
     """The codes in a table (rows, vars), sure or suspicious.
 
-    Sure is what looks like a code, recurs, and lies further from all other values than these from one another;
+    Sure is what looks like a code, recurs, and lies further from all others than these from one another;
     or what is sure in another column and stands outside here as well.
     """
     found: list[Sentinel] = []
@@ -77,7 +78,7 @@ def _outermost(seen: FloatArray, name: str) -> Sentinel | None:
         size = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-12)
         if away <= size or (abs(value) < 1000 and away <= 0.5 * max(abs(low), abs(high))):
             continue
-        sure = count >= 3 and (digits >= 3 or (count >= 5 and away > 3 * size))
+        sure = high > low and count >= 3 and (digits >= 3 or (count >= 5 and away > 3 * size))
         return Sentinel(name, value, count, sure, (low, high))
     return None
 

@@ -25,7 +25,10 @@ SPLITS: dict[str, dict[str, type]] = {  # the keys of each kind of split, beside
 MASKS: dict[str, dict[str, type]] = {  # the keys of each kind of training mask, besides `kind`
     "point": {"rate": float},
     "own+point": {"rates": list},
+    "entries": {},
 }
+SCALES = ("train", "series")  # which rows the mean and the standard deviation of a variable are taken from
+LOSSES = ("", "absolute")  # the model's own; absolute errors over hidden and observed cells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +43,12 @@ class File:
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """How the paper trains on this dataset."""
+    """How a network is trained on this dataset."""
 
     learning_rate: float = 1e-3
     batch_size: int = 16
     mask: Mapping[str, Any] = field(default_factory=lambda: {"kind": "point", "rate": 0.4})
+    loss: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +64,11 @@ class Spec:
     about: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)  # of the reader
     scenarios: tuple[str, ...] = ("point", "block")
-    training: Training = field(default_factory=Training)
+    scale: str = "train"
+    training: Training = field(default_factory=Training)  # the paper's
+    recipes: Mapping[str, Training] = field(
+        default_factory=dict
+    )  # other ways, by name; the rest is `training`
     home: str = ""  # the page where people find the files
     licence: str = ""
     source: Path | None = None
@@ -87,7 +95,12 @@ def read_spec(path: Path, source: Path | None) -> Spec:
     table.setdefault("name", path.stem)
     given = _arguments(Spec, table, "", path)
     given["files"] = tuple(File(**_arguments(File, file, "files.", path)) for file in given["files"])
-    given["training"] = Training(**_arguments(Training, given.get("training", {}), "training.", path))
+    usual = given.get("training", {})
+    given["training"] = Training(**_arguments(Training, usual, "training.", path))
+    given["recipes"] = {
+        name: Training(**{**usual, **_arguments(Training, recipe, f"recipes.{name}.", path)})
+        for name, recipe in given.get("recipes", {}).items()
+    }
     spec = Spec(**given, source=source)
     _check(spec, path)
     return spec
@@ -129,7 +142,10 @@ def _check(spec: Spec, path: Path) -> None:
     if not spec.files:
         raise InputError(f'{path}: no file is named.\nGive path = "my.csv".')
     _check_kind(spec.split, SPLITS, "split", path, may_lack=("window_share", "disjoint"))
-    _check_kind(spec.training.mask, MASKS, "training.mask", path)
+    _check_known([spec.scale], SCALES, "scale ", path)
+    for training in (spec.training, *spec.recipes.values()):
+        _check_kind(training.mask, MASKS, "training.mask", path)
+        _check_known([training.loss], LOSSES, "training.loss ", path)
     _check_known(spec.scenarios, SCENARIOS, "scenario ", path)
     _check_known([spec.reader], READERS, "reader ", path)
     wanted = N_FILES.get(spec.reader, 1)

@@ -1,13 +1,19 @@
-"""Three ways to split a series into training, validation and test windows, each as window starts.
+"""Ways to split a series into training, validation and test windows, each as window starts.
 
 `by_rows`           rows are given to the parts; windows stay inside their part (the paper's ETT)
 `by_window_share`   the windows in time order are shared out; neighbouring parts share up to window-1 rows.
                     That is the paper's protocol for Weather, Exchange, Illness, ..., and a leak.
 `disjoint`          rows are shared out, windows stay inside: the same shares without the leak
+`by_samples`        samples of one window each are shared out in a random order (patients)
+`by_months`         calendar months are given to the parts; windows stay inside each month
 """
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
+from math import ceil
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +61,48 @@ def disjoint(n_rows: int, window: int, train: float = 0.7, valid: float = 0.1) -
     return by_rows(n_rows, window, n_train, n_valid, n_rows - n_train - n_valid)
 
 
+def by_samples(n_rows: int, window: int, *, test: float, valid: float, seed: int) -> Split:
+    """Samples of `window` rows: a share for test, a share of the rest for validation, both rounded up."""
+    n, rest = divmod(n_rows, window)
+    if rest:
+        raise InputError(
+            f"{n_rows} rows are no whole number of samples of {window} rows.\n"
+            "Give every sample the same number of rows."
+        )
+    n_test = ceil(n * Fraction(str(test)))
+    n_valid = ceil((n - n_test) * Fraction(str(valid)))
+    order = np.random.default_rng(seed).permutation(n)
+    chosen = np.split(order, [n_test, n_test + n_valid])
+    of_test, of_valid, of_train = (np.sort(part) * window for part in chosen)
+    return _checked(Split(train=of_train, valid=of_valid, test=of_test), n_rows, window)
+
+
+def by_months(
+    times: npt.NDArray[Any], window: int, *, test: Collection[int], valid: Collection[int]
+) -> Split:
+    """Calendar months for test and validation, the others for training; windows stay inside each month."""
+    import pandas as pd
+
+    try:
+        stamps = pd.DatetimeIndex(pd.to_datetime(times))
+    except ValueError as error:
+        raise InputError(f"the column of dates cannot be read: {error}.\nWrite 2014-05-01 01:00.") from None
+    months = np.asarray(stamps.year * 12 + stamps.month)
+    steps = np.diff(stamps.to_numpy())
+    kinds, counts = np.unique(steps, return_counts=True)
+    usual = kinds[counts.argmax()] if len(kinds) else steps
+    # A new stretch begins with every month of every year, and after rows that are absent inside a month.
+    breaks = np.flatnonzero((np.diff(months) != 0) | (steps != usual))
+    edges = np.concatenate([[0], breaks + 1, [len(months)]])
+    parts: dict[str, list[Starts]] = {"train": [], "valid": [], "test": []}
+    for begin, end in pairwise(edges):
+        month = int(stamps[begin].month)
+        part = "test" if month in test else "valid" if month in valid else "train"
+        parts[part].append(np.arange(begin, end - window + 1))
+    found = Split(**{part: np.concatenate([*runs, []]).astype(np.int64) for part, runs in parts.items()})
+    return _checked(found, len(times), window)
+
+
 def _shares(count: int, train: float, valid: float) -> tuple[int, int]:
     """Exact floors: 0.7 means seven tenths here, not the binary number a little below."""
     of_train, of_valid = Fraction(str(train)), Fraction(str(valid))
@@ -74,3 +122,11 @@ def _checked(split: Split, n_rows: int, window: int) -> Split:
                 f"Use a shorter window, more rows, or a larger {name} part."
             )
     return split
+
+
+BY_LENGTH: dict[str, Callable[..., Split]] = {
+    "rows": by_rows,
+    "window_share": by_window_share,
+    "disjoint": disjoint,
+    "samples": by_samples,
+}

@@ -98,7 +98,11 @@ def combine(
         found = _compose(source, _assign(source.names, at))
         if found is not None:
             return found
-    return _join(source, at, day_first=day_first, pattern=pattern)
+    for order in (at, at[::-1]):  # a clock may stand before its date
+        found = _join(source, order, day_first=day_first, pattern=pattern)
+        if found is not None:
+            return found
+    return None
 
 
 def find_parts(source: Source, *, named: bool) -> TimeColumns | None:

@@ -19,7 +19,8 @@ HALF = 24  # events of a column's own at which they count as much as those of al
 STEPS = 120  # of the search for weights
 RATE = 0.25
 LEAST = 0.06  # a smaller weight is not worth a method's time
-AHEAD = 0.5  # standard errors by which a blend must be ahead of linear
+AHEAD = 0.7  # standard errors by which a blend must be ahead of linear, over all columns
+AHEAD_ALONE = 2.0  # in one column, where over all columns it is not
 MARGIN = 0.005  # and the share of linear's error that it must save
 
 
@@ -119,7 +120,9 @@ def _group_weights(errors: FloatArray, event: IntArray) -> FloatArray:
     start[:] = 0.3 / n
     start[best] += 0.7
     if alone[best] <= 0:
-        return np.eye(n)[best]
+        start[:] = 0.0
+        start[best] = 1.0
+        return start
     log_weights, average, lowest = np.log(start), start, np.inf
     for step in range(STEPS):
         weights = np.exp(log_weights - log_weights.max())
@@ -130,8 +133,7 @@ def _group_weights(errors: FloatArray, event: IntArray) -> FloatArray:
             lowest, average = loss, weights
         gradient = errors @ (np.sign(mixed) * importance) / alone[best]
         log_weights = log_weights - RATE / np.sqrt(1 + step / 10) * gradient
-    kept = np.where(average >= LEAST, average, 0.0)
-    return kept / kept.sum()
+    return _pruned(average)
 
 
 def _pruned(weights: FloatArray) -> FloatArray:
@@ -165,10 +167,9 @@ class _Gain(NamedTuple):
     base: float
     n_events: int
 
-    @property
-    def ahead(self) -> bool:
-        """Clearly ahead: the fewer events, the further it must be, as their noise is a guess as well."""
-        wanted = AHEAD * (1 + SOME / max(self.n_events, 1))
+    def ahead(self, by: float) -> bool:
+        """Ahead `by` standard errors, or more where events are few: then their noise is a guess as well."""
+        wanted = by * (1 + SOME / max(self.n_events, 1))
         return self.mean > wanted * self.noise and self.mean > MARGIN * self.base
 
 
@@ -190,5 +191,5 @@ def _trusted(shared: _Gain, own: _Gain) -> bool:
     if shared.n_events < FEWEST:
         return False
     if own.n_events < FEWEST:
-        return shared.ahead
-    return own.ahead or (shared.ahead and own.mean >= 0)
+        return shared.ahead(AHEAD)
+    return own.ahead(AHEAD_ALONE) or (shared.ahead(AHEAD) and own.mean >= 0)

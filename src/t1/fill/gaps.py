@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from t1.arrays import BoolArray, Codes, IntArray, Lengths
+from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
 from t1.data.blocks import column_blocks
 
 INNER = ((1, 1), (2, 5), (6, 23), (24, 95), (96, None))  # first and last length of each class, in rows
@@ -107,6 +107,20 @@ class Gaps:
 
     def __len__(self) -> int:
         return len(self.row)
+
+    def around(self, values: FloatArray, starts: IntArray, part: slice) -> tuple[FloatArray, FloatArray]:
+        """The observations before and after the gap of each cell of one column, NaN where there is none."""
+        row = self.row[part]
+        column = values[:, self.column[part][0]] if len(row) else np.zeros(0)
+        first = np.flatnonzero(np.diff(row, prepend=-2) != 1)
+        borders = np.flatnonzero(np.isin(row, starts))
+        first = np.union1d(first, borders)
+        size = np.diff(np.append(first, len(row)))
+        begin, end = np.repeat(row[first], size), np.repeat(row[first] + size, size)
+        at_start, at_end = np.isin(begin, np.append(starts, 0)), np.isin(end, np.append(starts, len(values)))
+        before = np.where(at_start, np.nan, column[np.maximum(begin - 1, 0)])
+        after = np.where(at_end, np.nan, column[np.minimum(end, len(values) - 1)])
+        return before, after
 
 
 def _ramp(sizes: IntArray) -> IntArray:

@@ -6,7 +6,8 @@ them -> blend. apply: fill any panel of the same columns, with the intervals and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
 
@@ -14,8 +15,10 @@ import numpy as np
 
 from t1.arrays import BoolArray, FloatArray, IntArray, Labels, Lengths
 from t1.data.blocks import column_blocks
+from t1.data.kinds import Kind
 from t1.errors import InputError
 from t1.fill.blend import Blend, learn_blend
+from t1.fill.circle import centres, unwind
 from t1.fill.conformal import GUESSES, Calibration, Spread, calibrate, guess_spread, narrowest
 from t1.fill.filled import Filled, Missing
 from t1.fill.gaps import N_CLASSES, Gaps
@@ -27,6 +30,8 @@ from t1.methods.catalog import METHODS, fit_of
 from t1.methods.columns import Linear
 from t1.methods.network import network_fit
 from t1.methods.seasons import find_periods, moments
+from t1.methods.t1 import T1Fill
+from t1.methods.tune import TunedFill
 from t1.panel import Panel
 
 GUESS_LEVEL = 0.9  # the level at which ways to guess a spread are compared
@@ -58,6 +63,10 @@ class JudgedFill:
     alive: BoolArray  # (vars,): columns of which anything was known; the others stay empty
     missing: IntArray  # (vars, classes): cells of the table of the fit that were missing
     forced: str | None  # the one method that the user asked for
+    circles: dict[int, float] = field(
+        default_factory=dict
+    )  # columns of angles, and the length of their circle
+    centres: dict[int, float] = field(default_factory=dict)  # where the middle of each lay, unwound
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
 
@@ -79,7 +88,10 @@ class JudgedFill:
         locked = rules.locked_rows(panel.n_rows, panel.times)
         gaps = Gaps.of(panel.observed, panel.starts)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._fill(panel, gaps, rules, level, locked)
+            filled = self._fill(unwind(panel, self.circles, self.centres), gaps, rules, level, locked)
+        for j in self.circles:
+            filled.values[panel.observed[:, j], j] = panel.values[panel.observed[:, j], j]
+        return filled
 
     def _fill(self, panel: Panel, gaps: Gaps, rules: Rules, level: float | None, locked: BoolArray) -> Filled:
         calibration = None if level is None else self.calibration(level)
@@ -106,7 +118,8 @@ class JudgedFill:
             part = slice(bounds[j], bounds[j + 1])
             rows = gaps.row[part]
             bands = [] if lo is None or hi is None else [lo[part], hi[part]]
-            rule[part] = rules.touch(name, [fill[part], *bands], gaps.length[part], locked[rows])
+            around = gaps.around(panel.values, panel.starts, part) if rules.rises(name) else None
+            rule[part] = rules.touch(name, [fill[part], *bands], gaps.length[part], locked[rows], around)
             values[rows, j] = fill[part]
         method[np.isnan(fill)] = -1
         return Filled(
@@ -204,11 +217,17 @@ class JudgedFill:
 
 
 def fit_panel(
-    panel: Panel, learning: Learning, *, method: str | None = None, tune: bool = True
+    panel: Panel,
+    learning: Learning,
+    *,
+    method: str | None = None,
+    tune: bool = True,
+    kinds: Mapping[str, Kind] | None = None,
 ) -> JudgedFill:
     """Judge methods on a rehearsal of the panel's gaps; `method` names the one to use, whatever it is worth.
 
-    `tune` lets what is left of the budget train T1 on the panel.
+    `tune` lets what is left of the budget train T1 on the panel. `kinds` say what columns are: angles are
+    filled on their circle, and codes of categories are taken from the nearest row, for they have no mean.
     """
     began = perf_counter()
     if not panel.observed.any():
@@ -218,11 +237,18 @@ def fit_panel(
         )
     if method is not None:
         METHODS[method]  # an unknown name is told now
+    if method == "t1-zero":
+        method, tune = "t1", False
     if not learning.every and panel.observed[:, panel.known].all():
         return _nothing_to_fill(panel, method)
     names = ["linear", *([method] if method not in (None, "linear") else [])]
     if method is None:
         names = [name for name, entry in METHODS.items() if entry.default]
+    kinds = kinds or {}
+    turns = {j: kinds[c].circular for j, c in enumerate(panel.columns) if c in kinds}
+    circles = {j: turn for j, turn in turns.items() if turn is not None}
+    coded = [j for j, c in enumerate(panel.columns) if c in kinds and kinds[c].name == "category"]
+    panel = unwind(panel, circles)
     with np.errstate(over="ignore", invalid="ignore"):
         rehearsal = rehearse(panel, np.random.default_rng(learning.seed))
         learning.periods = find_periods(rehearsal.masked)
@@ -231,7 +257,8 @@ def fit_panel(
             judged.hear(_fit_of(name, learning), forced=name == method)
         if tune and method in (None, "t1") and learning.weights != "none":
             judged.tune(forced=method == "t1")
-        return judged.verdict(panel, method, perf_counter() - began)
+        fitted = judged.verdict(panel, method, coded, perf_counter() - began)
+    return replace(fitted, circles=circles, centres=centres(panel, circles))
 
 
 @dataclass
@@ -266,9 +293,6 @@ class _Judged:
 
     def tune(self, *, forced: bool) -> None:
         """Train T1 on the panel with what is left of the budget, as one more method."""
-        from t1.methods.t1 import T1Fill
-        from t1.methods.tune import TunedFill
-
         start = next((m for m in self.methods if isinstance(m, T1Fill)), None)
         if start is None:
             return
@@ -278,13 +302,16 @@ class _Judged:
             self.learning.budget.ahead += sum(self.seconds) * rows + 2 * self.seconds[-1] * (1 + rows)
         self.hear(lambda panel, learning: TunedFill.tune(start, panel, learning))
 
-    def verdict(self, panel: Panel, method: str | None, seconds: float) -> JudgedFill:
+    def verdict(self, panel: Panel, method: str | None, coded: list[int], seconds: float) -> JudgedFill:
         """Blend the methods, and put together what there is to keep."""
         r = self.rehearsal
         names = tuple(m.name for m in self.methods)
         errors = np.stack(self.errors)
         mine = r.of(CHOOSE)
         learned = learn_blend(names, errors[:, mine], r.column[mine], r.code[mine], r.event[mine], self.scale)
+        if "nearest" in names:
+            learned.weights[coded] = 0.0
+            learned.weights[coded, :, names.index("nearest")] = 1.0
         if method is not None:
             asked = "t1 tuned" if method == "t1" and "t1 tuned" in names else method
             learned = Blend.of_one(names, asked, panel.n_vars, learned.tested)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from t1 import checkpoint
+from t1.data.kinds import Kind
 from t1.data.scale import Scaler
 from t1.errors import InputError
 from t1.fill.blend import Blend
@@ -41,6 +42,7 @@ CLASSES = {
         Group,
         Iterative,
         JudgedFill,
+        Kind,
         Knn,
         Linear,
         Locf,

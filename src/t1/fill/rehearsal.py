@@ -25,7 +25,7 @@ STRETCH = 1024  # rows of a stretch of a long series
 SHARE = 0.25  # of a column's observed cells are hidden at most, in all copies together
 CELLS = 900  # wanted per column and gap class: 300 for each part
 EVENTS = 240  # wanted per column and gap class: 80 for each part
-MOVES = 6000  # at most so many placements are tried, which bounds the time
+MOVES = 3600  # at most so many placements are tried, which bounds the time
 PLACES = 16  # tried for each event
 FIRST = 24  # events of each class of long gaps, and of each at an edge, that are placed before all others
 FIRST_CLASSES = (N_CLASSES - 1, N_INNER - 1, N_INNER - 2, N_INNER)  # edge 24+, 96+, 24-95, edge 1-23
@@ -243,7 +243,8 @@ class _Board:
         """First rows for an event at the beginning or the end of a stretch."""
         series = self.rng.permutation(np.unique(self.series[self.rows_of[part]]))[:PLACES]
         first, last = self.starts[series], self.ends[series] - event.span
-        return np.where(self.rng.random(len(series)) < 0.5, first, last)
+        chosen: IntArray = np.where(self.rng.random(len(series)) < 0.5, first, last)
+        return chosen
 
     def _try(
         self, event: Event, code: Codes, at: int, part: int

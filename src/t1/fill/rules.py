@@ -11,12 +11,21 @@ import numpy as np
 import numpy.typing as npt
 
 from t1.arrays import BoolArray, Codes, FloatArray, Lengths
+from t1.data.kinds import NUMBER, Kind
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
-CLIPPED, ROUNDED, TOO_LONG, LOCKED = 1, 2, 4, 8
-RULE_NAMES = {CLIPPED: "clipped", ROUNDED: "rounded", TOO_LONG: "max gap", LOCKED: "locked"}
-LEFT_EMPTY = TOO_LONG | LOCKED
+CLIPPED, ROUNDED, TOO_LONG, LOCKED, STATE, RISING, NO_GUESS = 1, 2, 4, 8, 16, 32, 64
+RULE_NAMES = {
+    CLIPPED: "clipped",
+    ROUNDED: "rounded",
+    TOO_LONG: "max gap",
+    LOCKED: "locked",
+    STATE: "nearest state",
+    RISING: "never falls",
+    NO_GUESS: "not a measurement",
+}
+LEFT_EMPTY = TOO_LONG | LOCKED | NO_GUESS
 
 
 def rule_name(code: int) -> str:
@@ -36,6 +45,7 @@ class Rules:
     maximum: Mapping[str, float] = field(default_factory=dict)
     integer: Collection[str] = ()
     locked: Sequence[Any] = ()
+    kinds: Mapping[str, Kind] = field(default_factory=dict)  # what the columns are; bounds above go before
 
     def __post_init__(self) -> None:
         if self.max_gap is not None and self.max_gap < 0:
@@ -50,7 +60,7 @@ class Rules:
         for name in self.minimum:
             low, high = self.bounds(name)
             if low > high:
-                what = "no whole number lies" if name in self.integer else "nothing lies"
+                what = "no whole number lies" if self.whole(name) else "nothing lies"
                 raise InputError(
                     f"column {name!r}: {what} between the minimum {self.minimum[name]} and the maximum "
                     f"{self.maximum[name]}.\nSwap them, or leave one out."
@@ -58,10 +68,20 @@ class Rules:
 
     def bounds(self, name: str) -> tuple[float, float]:
         """The least and the greatest value a fill of this column may have."""
-        low, high = self.minimum.get(name, -np.inf), self.maximum.get(name, np.inf)
-        if name in self.integer:
+        kind = self.kinds.get(name, NUMBER)
+        low = self.minimum.get(name, -np.inf if kind.low is None else kind.low)
+        high = self.maximum.get(name, np.inf if kind.high is None else kind.high)
+        if self.whole(name):
             low, high = np.ceil(low), np.floor(high)
         return float(low), float(high)
+
+    def whole(self, name: str) -> bool:
+        """Whether fills of this column are whole numbers."""
+        return name in self.integer or self.kinds.get(name, NUMBER).integer
+
+    def rises(self, name: str) -> bool:
+        """Whether the column is a counter, whose fills depend on the observations around their gap."""
+        return self.kinds.get(name, NUMBER).monotone
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse a rule about a column that the table does not have."""
@@ -71,31 +91,91 @@ class Rules:
                 hint = did_you_mean(name, columns, f"The table has: {some}.")
                 raise InputError(f"a rule is about column {name!r}, which the table does not have.\n{hint}")
 
-    def touch(self, name: str, cells: Sequence[FloatArray], lengths: Lengths, locked: BoolArray) -> Codes:
+    def touch(
+        self,
+        name: str,
+        cells: Sequence[FloatArray],
+        lengths: Lengths,
+        locked: BoolArray,
+        around: tuple[FloatArray, FloatArray] | None = None,
+    ) -> Codes:
         """Change the fills of one column, and their lower and upper bands if given, in place; the codes.
 
-        All arrays are (cells,), of the missing cells of the column.
+        All arrays are (cells,), of the missing cells of the column from first to last. `around` are the
+        observations before and after the gap of each cell, NaN where there is none.
         """
         fill, *bands = cells
+        kind = self.kinds.get(name, NUMBER)
         low, high = self.bounds(name)
         code = np.zeros(len(fill), dtype=np.int8)
-        if np.isfinite(low) or np.isfinite(high) or name in self.integer:
+        if kind.circular is not None:
+            wound = np.mod(fill, kind.circular)
+            for band in bands:
+                band += wound - fill  # a band lies around its fill, also across the end of the circle
+            fill[:] = wound
+        elif kind.states:
+            self._to_states(kind, fill, bands, code)
+        elif np.isfinite(low) or np.isfinite(high) or self.whole(name):
             filled = ~np.isnan(fill)
-            whole = np.rint(fill) if name in self.integer else fill.copy()
+            whole = np.rint(fill) if self.whole(name) else fill.copy()
             inside = np.clip(whole, low, high)
             code[:] = filled * (ROUNDED * (whole != fill) + CLIPPED * (inside != whole))
             fill[:] = inside
             for band, outer in zip(bands, (np.minimum, np.maximum), strict=False):
                 band[:] = np.where(filled, outer(np.clip(band, low, high), inside), band)
+        if kind.monotone and around is not None:
+            self._never_down(fill, bands, lengths, around, code)
         code[locked] = LOCKED
         empty = locked
         if self.max_gap is not None:
             long = lengths > self.max_gap
             code[long] = np.where(locked[long], LOCKED | TOO_LONG, TOO_LONG)
             empty = locked | long
+        if not kind.fillable:
+            code[:] = NO_GUESS
+            empty = np.ones(len(fill), dtype=bool)
         for array in cells:
             array[empty] = np.nan
         return code
+
+    def _to_states(self, kind: Kind, fill: FloatArray, bands: Sequence[FloatArray], code: Codes) -> None:
+        """A column of states has no value between them."""
+        states = np.asarray(kind.states)
+
+        def nearest(x: FloatArray) -> FloatArray:
+            near = np.abs(np.where(np.isnan(x), 0.0, x)[:, None] - states).argmin(axis=1)
+            return np.where(np.isnan(x), np.nan, states[near])
+
+        state = nearest(fill)
+        code[:] = STATE * (~np.isnan(fill) & (state != fill))
+        fill[:] = state
+        for band, outer in zip(bands, (np.minimum, np.maximum), strict=False):
+            band[:] = outer(nearest(band), state)
+
+    def _never_down(
+        self,
+        fill: FloatArray,
+        bands: Sequence[FloatArray],
+        lengths: Lengths,
+        around: tuple[FloatArray, FloatArray],
+        code: Codes,
+    ) -> None:
+        """A counter rises from the observation before its gap to the one after it."""
+        before, after = around
+        begin = 0
+        while begin < len(fill):
+            gap = slice(begin, begin + int(lengths[begin]))
+            low = -np.inf if np.isnan(before[begin]) else before[begin]
+            high = np.inf if np.isnan(after[begin]) else after[begin]
+            if low <= high:  # else the counter was set back inside the gap
+                rising = np.maximum.accumulate(np.clip(fill[gap], low, high))
+                code[gap] |= RISING * (~np.isnan(fill[gap]) & (rising != fill[gap]))
+                fill[gap] = rising
+                for band in bands:
+                    band[gap] = np.clip(band[gap], low, high)
+            begin = gap.stop
+        for band, outer in zip(bands, (np.minimum, np.maximum), strict=False):
+            band[:] = np.where(np.isnan(fill), band, outer(band, fill))
 
     def locked_rows(self, n_rows: int, times: npt.ArrayLike | None) -> BoolArray:
         """The locked rows (time,)."""

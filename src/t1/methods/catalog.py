@@ -215,6 +215,15 @@ _add(
 )
 
 
+_add(
+    "t1-zero",
+    title="T1, zero-shot",
+    paper="T1 pretrained on other tables: docs/pretrained.md",
+    year=2026,
+    family="pretrained, nothing is trained",
+    place="t1.methods.t1:T1Fill",
+)
+
 # what the training loop can train
 MODELS: Registry[Method] = Registry("network")
 for _name, _method in METHODS.items():

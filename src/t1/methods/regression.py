@@ -97,7 +97,7 @@ def learn_regression(
     helpers = _helpers(_Filler(table, columns, centre, scale, cycle, 0).fill, n_helpers)
     hidden = np.zeros((len(columns), len(rows)), dtype=bool)
     observed = ~np.isnan(standard)
-    with_gaps = ~observed.all(axis=0)
+    with_gaps = ~np.all(observed, axis=0)
     donors = np.flatnonzero(with_gaps)
     for j in range(len(columns)):
         if with_gaps[j]:

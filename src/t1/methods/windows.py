@@ -72,6 +72,27 @@ def fill_series(
     return fine
 
 
+def fill_windows(network: T1, values: Float32Array, period: int | None, relation: Relation) -> Float32Array:
+    """Fill windows (batch, time, vars) in standard units, NaN where missing, each from itself alone."""
+    n, time, n_vars = values.shape
+    short = network.config.window - time
+    if short:  # missing rows at the end
+        values = np.pad(values, ((0, 0), (0, short), (0, 0)), constant_values=np.nan)
+    observed = ~np.isnan(values)
+    known = np.where(observed, values, 0).astype(np.float32)
+    wide = (values.shape[1], n * n_vars)  # all windows side by side: each looks for its own periods
+    season = _season(
+        known.transpose(1, 0, 2).reshape(wide), observed.transpose(1, 0, 2).reshape(wide), period
+    )
+    beside = [part.reshape(-1, n, n_vars).transpose(1, 0, 2) for part in season]
+    out = np.empty(values.shape, dtype=np.float32)
+    at_once = max(1, ROWS // n_vars)
+    for i in range(0, n, at_once):
+        some = slice(i, i + at_once)
+        out[some] = _levels(network, known[some], observed[some], [x[some] for x in beside], relation)[0]
+    return np.where(observed, values, out)[:, :time]
+
+
 def run_windows(
     network: T1,
     values: Float32Array,

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from t1.errors import InputError
 from t1.models.base import Batch, Context, Model
 from t1.models.inputs import INPUTS, View, straight_lines
-from t1.models.layers import ChannelHeads, NormedResidual, PointwiseConv, TimeConvs
+from t1.models.layers import ChannelHeads, NormedResidual, PointwiseConv, TimeConvs, pair_sums
 
 FAR = 20.0  # deviations of the observed cells of a window, beyond which a hidden cell is not learned from
 
@@ -219,8 +219,7 @@ class Downsample(nn.Module):
     def forward(self, x: Tensor) -> Tensor:  # (rows, chans, time) -> (rows, chans, ceil(time / 2))
         if x.shape[-1] % 2:
             x = torch.cat([x[..., -1:], x], -1)
-        pairs = x.reshape(*x.shape[:2], -1, 2)  # (rows, chans, time / 2, 2)
-        return (pairs * self.weight[:, None]).sum(-1) + self.bias[:, None]
+        return pair_sums(x, self.weight, self.bias)
 
 
 class Reconstruction(nn.Module):

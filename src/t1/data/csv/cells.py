@@ -53,7 +53,7 @@ def look(cell: bytes, missing: Collection[bytes] = MISSING_TEXTS) -> Look:
 
 
 def usual_looks(lines: Sequence[Sequence[bytes]], missing: Collection[bytes]) -> list[Look]:
-    """What the columns of some lines (all of the same width) mostly look like; MISSING if nothing is there."""
+    """What the columns of some lines of one width mostly look like; MISSING if nothing is there."""
     looks = []
     for column in zip(*lines, strict=True):
         counts = Counter(look(cell, missing) for cell in column)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import numpy.typing as npt
 
 from t1.arrays import AnyArray
-from t1.data.csv.numbers import Numbers
+from t1.data.csv.numbers import CELLS, WIDEST, Numbers
 from t1.data.csv.scan import Cells
 from t1.data.csv.styles import Style, find_style
 from t1.data.data_file import Choice
@@ -56,6 +57,10 @@ class Sheet:
         if column not in self._kept:
             self._kept[column] = self.texts(column)
         return self._kept[column]
+
+    def forget_texts(self) -> None:
+        """Free the memory of texts that nobody will ask for again."""
+        self._kept.clear()
 
     # ------------------------------------------------------------ time
 
@@ -118,8 +123,8 @@ class Sheet:
             if both is None:
                 row = " ".join(self.texts(j, 1)[0] for j in at)
                 raise InputError(
-                    f"{' and '.join(self.names[j] for j in at)} together are no time: the first row has {row!r}.",
-                    cure="Name a date and a clock, or year, month, day and hour; or give the format (time_format).",
+                    f"{' and '.join(self.names[j] for j in at)} together are no time (first row: {row!r}).",
+                    cure="Name a date and a clock, or year, month, day, hour, or the format (time_format).",
                     option="time",
                 )
             return both
@@ -192,8 +197,8 @@ class Sheet:
                 one = float(value[~np.isnan(value)][0])
                 self.passed_through[name] = f"is mostly blank, and every value is {one:g}: a blank may mean 0"
                 self.problems.append(
-                    f"column {name!r} is mostly blank and every value is {one:g}, so a blank may mean 0; it is "
-                    "left as it is (to have it filled all the same, name it: columns)."
+                    f"column {name!r} is mostly blank and every value is {one:g}, so a blank may mean 0; "
+                    "it is left as it is (to have it filled all the same, name it: columns)."
                 )
             else:
                 found.append(j)
@@ -202,8 +207,8 @@ class Sheet:
         if not found:
             raise InputError(
                 f"no column holds numbers (found: {', '.join(map(repr, self.names[:8]))}).",
-                cure="If the columns run together or the numbers look odd, name what separates cells (separator) "
-                "and the decimal sign (decimal).",
+                cure="If the columns run together or the numbers look odd, name what separates cells "
+                "(separator) and the decimal sign (decimal).",
                 option="separator",
             )
         return found
@@ -212,10 +217,17 @@ class Sheet:
         """Whether a column of text is one of numbers with signs and units around them; they are read then."""
         if self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j]:
             return False
-        found = find_style(self.all_texts(j), self.decimal)
+        codes = set(self.reading.missing_values)
+        texts = self.all_texts(j)
+        if codes:
+            texts = ["" if text in codes else text for text in texts]
+        found = find_style(texts, self.decimal)
         if found is None:
             return False
         style, values, places = found
+        for code in codes:
+            if re.fullmatch(r"[-+]?\d+(\.\d+)?", code):
+                values[values == float(code)] = np.nan
         self.styles[j] = style
         self.numbers.values[:, j] = values
         self.numbers.decimals[j] = places
@@ -277,9 +289,26 @@ def texts_of(cells: Cells, column: int, encoding: str, limit: int | None = None)
     ends = cells.ends[:limit, column]
     first = cells.row_starts if column == 0 else cells.ends[:, column - 1] + 1
     starts = np.minimum(first[:limit], ends)
+    width = int(ends[0] - starts[0]) if len(ends) else 0
+    if 0 < width <= WIDEST and (ends - starts == width).all():  # time stamps mostly are: many at once
+        texts: list[str] = []
+        windows = np.lib.stride_tricks.sliding_window_view(cells.data, width)
+        for begin in range(0, len(starts), CELLS):
+            block = windows[starts[begin : begin + CELLS]]
+            if not _is_plain(block):
+                break
+            texts += block.view(f"S{width}").ravel().astype(f"U{width}").tolist()
+        else:
+            return texts
     raw = memoryview(cells.data.data)
     spans = zip(starts.tolist(), ends.tolist(), strict=True)
     return [decode(bytes(raw[a:b]), encoding).strip() for a, b in spans]
+
+
+def _is_plain(block: npt.NDArray[np.uint8]) -> bool:
+    """Whether cells are plain ASCII without quotes, and have blanks only inside."""
+    plain = (block < 128).all() and (block >= ord(" ")).all() and not (block == ord('"')).any()
+    return bool(plain and (block[:, [0, -1]] != ord(" ")).all())
 
 
 def decode(raw: bytes, encoding: str) -> str:

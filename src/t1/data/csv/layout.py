@@ -1,7 +1,8 @@
 """Where a text table begins: preamble and comments, the line of names, units below it, then the data.
 
-The first lines are looked at from the data's side. What most lines are like (how many cells, which of them numbers
-or dates) is the table; a line of text where the table has numbers names the columns; what stands above is preamble.
+The first lines are looked at from the data's side. What most lines are like (how many cells, which of them
+numbers or dates) is the table; a line of text where the table has numbers names the columns; what stands
+above is preamble.
 """
 
 from __future__ import annotations
@@ -9,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from t1.data.csv.cells import MISSING_TEXTS, Look, look, usual_looks
-from t1.data.csv.dialect import BLANKS, find_separator, split, usual_width
+from t1.data.csv.cells import MISSING_TEXTS, Look, look
+from t1.data.csv.dialect import BLANKS, find_separator, split
+from t1.data.csv.head import MOST_UNITS, FirstLines
 from t1.errors import InputError
 
 HEAD = 1 << 20  # bytes that are looked at
 MOST_LINES = 400  # of them
 COMMENTS = b"#%!"  # what a comment line may start with, if none is named
-MOST_UNITS = 3  # lines of units, formats and the like below the names
-VALUES = (Look.NUMBER, Look.DATE)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def find_layout(
     remarks = [line for line in lines if comment and line.text.startswith(comment)]
     rest = [line for line in lines if line not in remarks] if remarks else lines
     separator = separator or find_separator([line.text for line in rest], prefer_tab=prefer_tab)
-    table = _Table(rest, separator, missing)
+    table = FirstLines([line.text for line in rest], separator, missing)
     said: list[str] = []
     names: Sequence[bytes] = ()
     header: Line | None = None
@@ -139,117 +139,6 @@ def _body_start(
     return rest[body].begin if body < len(rest) else size
 
 
-class _Table:
-    """The first lines that are no comments, as cells, and what the table's columns look like."""
-
-    def __init__(self, lines: Sequence[Line], separator: bytes, missing: Collection[bytes]) -> None:
-        self.missing = missing
-        self.cells = [split(line.text, separator) for line in lines]
-        self.width = usual_width([line.text for line in lines], separator)
-        same = [cells for cells in self.cells if len(cells) == self.width]
-        # the head of the file is what is asked about, so the rest of it answers
-        body = same[max(1, min(len(same) // 4, 20)) :] or same[1:] or same
-        self.looks = usual_looks(body, missing)
-
-    def find_header(self) -> tuple[int | None, int]:
-        """The line of names, if one of these lines is it, and the first line of data."""
-        if not any(kind in VALUES for kind in self.looks):  # a table of text: nothing tells its names apart
-            first = next((k for k, cells in enumerate(self.cells) if len(cells) == self.width), 0)
-            return first, first + 1
-        at = 0
-        while at < len(self.cells) and not (self.is_units(at) or self._is_names(at) or self._is_data(at)):
-            at += 1
-        if at == len(self.cells):
-            return 0, 1
-        if not (self.is_units(at) or self._is_names(at)):
-            if at and self._is_near_header(at - 1):  # a trailing separator more or less, or short rows
-                return at - 1, at
-            return (at, at + 1) if self._counts_columns(at) else (None, at)
-        end = at + 1
-        while end < len(self.cells) and self.is_units(end) and end - at <= MOST_UNITS:
-            end += 1
-        for later in range(end, min(end + 5, len(self.cells))):
-            if self.is_units(later):  # what seemed the table was its preamble
-                more, body = _from(self, later)
-                return more, body
-        block = range(at, end)
-        return next((k for k in block if self._all_named(k)), at), end
-
-    def first_data(self) -> int:
-        """The first line that is like the others."""
-        return next((k for k in range(len(self.cells)) if self._is_data(k)), 0)
-
-    def is_units(self, k: int) -> bool:
-        """Whether a line has text where the table has numbers or dates, and none of its own."""
-        cells = self.cells[k]
-        if len(cells) != self.width:
-            return False
-        kinds = [look(cell, self.missing) for cell in cells]
-        pairs = [(a, b) for a, b in zip(kinds, self.looks, strict=True) if b in VALUES]
-        return any(a not in (b, Look.MISSING) for a, b in pairs) and not any(a is b for a, b in pairs)
-
-    def _is_names(self, k: int) -> bool:
-        """Whether a line of names has numbers among them: date, 0, 1, 2, OT."""
-        cells = self.cells[k]
-        if len(cells) != self.width:
-            return False
-        pairs = [(cell.strip(b' "\t'), kind) for cell, kind in zip(cells, self.looks, strict=True)]
-        texts = [kind for cell, kind in pairs if kind in VALUES and look(cell, self.missing) is Look.TEXT]
-        others = [
-            cell for cell, kind in pairs if kind in VALUES and look(cell, self.missing) is not Look.TEXT
-        ]
-        named = Look.DATE in texts or len(texts) > 1
-        return named and all(cell.isdigit() for cell in others) and len(set(others)) == len(others)
-
-    def _is_data(self, k: int) -> bool:
-        cells = self.cells[k]
-        if len(cells) != self.width:
-            return False
-        kinds = [look(cell, self.missing) for cell in cells]
-        pairs = [(a, b) for a, b in zip(kinds, self.looks, strict=True) if b in VALUES]
-        wrong = sum(a not in (b, Look.MISSING) for a, b in pairs)
-        dated = all(a in (b, Look.MISSING) for a, b in pairs if b is Look.DATE)
-        return dated and any(a is b for a, b in pairs) and wrong * 4 <= len(pairs)
-
-    def _is_near_header(self, k: int) -> bool:
-        cells = self.cells[k]
-        kinds = [look(cell, self.missing) for cell in cells]
-        texts = kinds.count(Look.TEXT)
-        return self.width - 1 <= len(cells) and texts > 1 and texts + kinds.count(Look.MISSING) == len(cells)
-
-    def _counts_columns(self, k: int) -> bool:
-        """Whether a first line of numbers still names columns: 773869, 767541, ... above numbers with decimals."""
-        if k + 1 >= len(self.cells):
-            return False
-        names = [
-            cell.strip(b' "\t')
-            for cell, kind in zip(self.cells[k], self.looks, strict=True)
-            if kind is Look.NUMBER
-        ]
-        if len(names) < 2 or len(set(names)) < len(names) or not all(name.isdigit() for name in names):
-            return False
-        numbers = [int(name) for name in names]
-        steps = {b - a for a, b in zip(numbers, numbers[1:], strict=False)}
-        if steps == {1} and (numbers[0] in (0, 1) or numbers[0] >= 1600):  # 1, 2, 3 or 2001, 2002, 2003
-            return True
-        body = [cells for cells in self.cells[k + 1 :] if len(cells) == self.width]
-        points = sum(b"." in cell or b"," in cell for cells in body for cell in cells)
-        return points * 2 > sum(map(len, body))
-
-    def _all_named(self, k: int) -> bool:
-        names = [name.strip(b' "\t') for name in self.cells[k]]
-        return all(names) and len(set(names)) == len(names)
-
-
-def _from(table: _Table, first: int) -> tuple[int | None, int]:
-    """The same search from a later line on."""
-    below = object.__new__(_Table)
-    below.missing, below.width, below.looks = table.missing, table.width, table.looks
-    below.cells = table.cells[first:]
-    header, body = below.find_header()
-    return None if header is None else header + first, body + first
-
-
 def first_lines(raw: bytes, start: int, size: int, comment: bytes | None) -> list[Line]:
     """The first lines of a file, with their places."""
     head = raw[start : min(start + HEAD, size)]
@@ -293,25 +182,25 @@ def _header_in_comments(
     remarks: Sequence[Line],
     rest: Sequence[Line],
     body: int,
-    table: _Table,
+    table: FirstLines,
     separator: bytes,
     comment: bytes | None,
 ) -> Line | None:
-    """The comment line that names the columns: above the data, and with as many names as there are columns."""
+    """The comment line that names the columns: above the data, with as many names as there are columns."""
     if body >= len(rest):
         return None
     above = [line for line in remarks if line.begin < rest[body].begin][-4:]
     for line in above:
         cells = split(_uncommented(line, comment), separator)
         kinds = [look(cell, table.missing) for cell in cells]
-        if len(cells) in (table.width, table.width + 1) and kinds.count(Look.TEXT) * 2 > len(cells):
-            if len(cells) == table.width or not cells[-1].strip():
-                return line
+        fits = len(cells) == table.width or (len(cells) == table.width + 1 and not cells[-1].strip())
+        if fits and kinds.count(Look.TEXT) * 2 > len(cells):
+            return line
     return None
 
 
-def _fit_names(names: Sequence[bytes], width: int, table: _Table) -> list[bytes]:
-    """As many names as columns: where one is lacking, the rows have a name of their own, or the time two cells."""
+def _fit_names(names: Sequence[bytes], width: int, table: FirstLines) -> list[bytes]:
+    """As many names as columns: where one lacks, rows have a name of their own, or the time has two cells."""
     names = list(names)
     if len(names) == width or not names:
         return names

@@ -10,7 +10,8 @@ import numpy as np
 
 from t1.arrays import BoolArray, FloatArray, IntArray
 from t1.data.csv.cells import MARKERS
-from t1.data.csv.scan import PAD, QUOTE, Bytes, Cells
+from t1.data.csv.rows import Bytes
+from t1.data.csv.scan import PAD, QUOTE, Cells
 
 CELLS = 1 << 17  # cells at a time: bounds the memory that reading and writing need
 WIDEST = PAD - 16  # bytes; longer cells are read one by one
@@ -130,9 +131,9 @@ def _read_block(
         places[short] = decimals
     for i in np.flatnonzero(length > WIDEST).tolist():
         raw = data[start[i] : end[i]].tobytes()
-        plain = raw.replace(decimal, b".") if decimal != b"." and b"." not in raw else raw
-        if LONG_NUMBER.fullmatch(plain):
-            numbers[i] = float(plain)
+        with_point = raw.replace(decimal, b".") if decimal != b"." and b"." not in raw else raw
+        if LONG_NUMBER.fullmatch(with_point):
+            numbers[i] = float(with_point)
             places[i] = MOST_DECIMALS + 1
     numbers[np.isinf(numbers)] = np.nan  # text, then: 1e999 is no number to learn from
     text = np.isnan(numbers) & (length > 0)
@@ -143,7 +144,7 @@ def _read_block(
 
 
 def _plain_numbers(letters: Bytes, kinds: Bytes, decimals: IntArray) -> FloatArray:
-    """Numbers of at most 15 digits: both their digits and the power of ten are exact, so the quotient is right."""
+    """Numbers of at most 15 digits: digits and power of ten are exact, so their quotient is right."""
     digits = np.zeros(len(letters), dtype=np.int64)
     for column, kind in zip(letters.T, kinds.T, strict=True):
         digits = np.where(kind == DIGIT, digits * 10 + (column & 15), digits)

@@ -70,6 +70,7 @@ def read_csv(
     sheet = Sheet(cells, names, encoding, numbers, choice, reading, named=bool(layout.names), decimal=point)
     time = sheet.find_time()
     id_at, ids = sheet.find_ids(time)
+    sheet.forget_texts()
     at = sheet.find_numeric((*(time.at if time else ()), *id_at))
     columns = tuple(names[j] for j in at)
     values = _keep_columns(numbers.values, at)

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
-from t1.arrays import BoolArray, IntArray
-from t1.data.csv.cells import TOTALS, Look, look
-from t1.data.csv.dialect import BLANKS, split
-from t1.data.csv.layout import VALUES, Layout
+from t1.arrays import IntArray
+from t1.data.csv.dialect import BLANKS
+from t1.data.csv.layout import Layout
+from t1.data.csv.rows import Bytes, drop_comments, drop_footer, drop_strays, line_at
 from t1.errors import InputError
-
-Bytes = npt.NDArray[np.uint8]
 
 PAD = 64  # zero bytes after the end, so that a cell can be read a little too far
 CHUNK = 1 << 22
@@ -53,11 +50,6 @@ class Cells:
         return line_at(self.data, int(self.row_starts[row]), self.newline)
 
 
-def line_at(data: Bytes, position: int, newline: bytes = b"\n") -> int:
-    """The number of the line that holds a byte; the first is 1."""
-    return int(np.count_nonzero(data[:position] == newline[-1])) + 1
-
-
 def scan(data: Bytes, size: int, layout: Layout) -> Cells:
     """Find the cells of the rows below `layout.body`; lines that are no rows are left out, and told."""
     newline = _newline(data, 0, size)
@@ -76,10 +68,10 @@ def scan(data: Bytes, size: int, layout: Layout) -> Cells:
     else:
         is_row = ~blank
     said: list[str] = []
-    if layout.comment is not None and (n := _drop_comments(data, starts, is_row, layout.comment)):
+    if layout.comment is not None and (n := drop_comments(data, starts, is_row, layout.comment)):
         said.append(f"{n} comment lines between the rows are left alone")
-    _drop_footer(data, starts, ends, counts, is_row, layout, said)
-    _drop_strays(data, starts, ends, counts, is_row, layout, newline, said)
+    drop_footer(data, starts, ends, counts, is_row, layout, said)
+    drop_strays(data, starts, ends, counts, is_row, layout, newline, said)
     rows = np.flatnonzero(is_row)
     short = counts[rows] < width
     if short.any():
@@ -112,7 +104,7 @@ def scan(data: Bytes, size: int, layout: Layout) -> Cells:
 
 
 Lines = tuple[IntArray, IntArray, IntArray, IntArray, IntArray]
-"""Of each line: where it starts and ends, its number of cells, and its first one among `stops`, the cells' ends."""
+# of each line: where it starts and ends, how many cells, and its first one among `stops`, the cells' ends
 
 
 def _separated_lines(data: Bytes, start: int, size: int, separator: int, newline: bytes) -> Lines:
@@ -142,114 +134,17 @@ def _blank_lines(data: Bytes, start: int, size: int, separator: int, newline: by
         breaks &= gap
     ends_here = ~gap
     ends_here[:-1] &= gap[1:]
-    stops = (np.flatnonzero(ends_here) + start + 1).astype(kind)
-    ends = (np.flatnonzero(breaks) + start).astype(kind)
+    stops: IntArray = (np.flatnonzero(ends_here) + start + 1).astype(kind)
+    ends: IntArray = (np.flatnonzero(breaks) + start).astype(kind)
     if not len(ends) or ends[-1] != size - 1:
         ends = np.append(ends, np.array([size], dtype=kind))
     starts = np.concatenate([np.array([start], dtype=kind), ends[:-1] + 1])
     after = np.searchsorted(stops, ends, side="right")
-    first = np.concatenate([[0], after[:-1]])
+    first = np.concatenate([np.zeros(1, dtype=after.dtype), after[:-1]])
     if newline != b"\r":
-        ends = ends - ((ends > starts) & (data[ends - 1] == ord("\r")))
-    return starts, ends, after - first, first, stops
-
-
-def _drop_comments(data: Bytes, starts: IntArray, is_row: BoolArray, comment: bytes) -> int:
-    found = is_row & (data[np.minimum(starts, len(data) - 1)] == comment[0])
-    if len(comment) > 1:
-        for i in np.flatnonzero(found).tolist():
-            found[i] = data[starts[i] : starts[i] + len(comment)].tobytes() == comment
-    is_row[found] = False
-    return int(found.sum())
-
-
-def _drop_footer(
-    data: Bytes,
-    starts: IntArray,
-    ends: IntArray,
-    counts: IntArray,
-    is_row: BoolArray,
-    layout: Layout,
-    said: list[str],
-) -> None:
-    """Lines at the end that are no rows: totals, remarks, and rows without a single cell."""
-    empty = remarks = 0
-    kind = layout.looks[0]
-    rows = np.flatnonzero(is_row)
-    for i in rows[:0:-1].tolist():  # one row at least is a row
-        cells = split(data[starts[i] : ends[i]].tobytes(), layout.separator)
-        bare = cells[0].strip(b' \t"') if cells else b""
-        if layout.width > 1 and len(cells) > 1 and not any(cell.strip() for cell in cells):
-            empty += 1
-        elif (
-            kind in VALUES
-            and look(cells[0]) is Look.TEXT
-            and (counts[i] != layout.width or TOTALS.match(bare))
-        ):
-            remarks += 1
-        else:
-            break
-        is_row[i] = False
-    if empty:
-        said.append(f"{empty} empty rows at the end are left alone")
-    if remarks:
-        said.append(
-            "the last line is no row of the table"
-            if remarks == 1
-            else f"the last {remarks} lines are no rows"
-        )
-
-
-def _drop_strays(
-    data: Bytes,
-    starts: IntArray,
-    ends: IntArray,
-    counts: IntArray,
-    is_row: BoolArray,
-    layout: Layout,
-    newline: bytes,
-    said: list[str],
-) -> None:
-    """Lines between the rows that are none: a remark of the logger, or the names once more."""
-    strays = 0
-    for i in np.flatnonzero(is_row & (counts != layout.width)).tolist():
-        remark = (
-            counts[i] == 1
-            and layout.width > 2
-            and layout.looks[0] in VALUES
-            and look(data[starts[i] : ends[i]].tobytes()) is Look.TEXT
-        )
-        if remark:
-            is_row[i] = False
-            strays += 1
-        elif counts[i] > layout.width or layout.separator == BLANKS:
-            raise InputError(
-                f"line {line_at(data, int(starts[i]), newline)} has {counts[i]} cells, "
-                f"the table has {layout.width} columns.",
-                cure="Correct the line (quote a cell that holds the separator), or name the right separator "
-                "(separator).",
-                option="separator",
-            )
-    if layout.header_end is not None and layout.names:
-        strays += _drop_repeated_names(data, starts, ends, is_row, layout)
-    if strays:
-        said.append(f"{strays} lines between the rows are no rows")
-
-
-def _drop_repeated_names(
-    data: Bytes, starts: IntArray, ends: IntArray, is_row: BoolArray, layout: Layout
-) -> int:
-    assert layout.header_end is not None
-    end = layout.header_end
-    begin = max(data[:end].tobytes().rfind(b"\n"), data[:end].tobytes().rfind(b"\r")) + 1
-    names = data[begin:end].tobytes()
-    found = np.flatnonzero(is_row & (ends - starts == end - begin))
-    found = found[data[starts[found]] == data[begin]] if len(found) else found
-    same = [i for i in found.tolist() if data[starts[i] : ends[i]].tobytes() == names]
-    if any(look(cell) not in (Look.TEXT, Look.MISSING) for cell in split(names, layout.separator)):
-        return 0  # names that are numbers could be a row
-    is_row[same] = False
-    return len(same)
+        ends = np.where((ends > starts) & (data[ends - 1] == ord("\r")), ends - 1, ends)
+    counts: IntArray = after - first
+    return starts, ends, counts, first, stops
 
 
 def _newline(data: Bytes, start: int, size: int) -> bytes:

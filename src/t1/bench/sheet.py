@@ -1,36 +1,86 @@
-"""A grid as Markdown, HTML, LaTeX or CSV: one function each, everything escaped."""
+"""A table before it is text (heads, cells, notes), and the same as Markdown, HTML, LaTeX or CSV, escaped."""
 
 import csv
 import io
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 
-from t1.bench.grid import DASH, Cell, Grid, Head
 from t1.registry import Registry
 
-FORMATS: Registry[Callable[[Grid], str]] = Registry("format")
+DASH = "–"  # has not run, or was not published
+MARK = "†"  # a budget ended the run before the protocol did
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a column; neighbours with the same group stand under its name."""
+
+    text: str
+    group: str = ""
+    name: str = ""  # in CSV, where every head stands alone
+    words: bool = False  # the column holds words, not numbers
+
+    @property
+    def alone(self) -> str:
+        """What the column is called where there is only one line of heads."""
+        return f"{self.group} {self.text}".strip()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell shows, and for machines its number in full."""
+
+    text: str
+    number: float | None = None
+    std: float | None = None
+    how_far: str = ""  # for machines too, where the text has only a mark
+    bold: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """Lines of cells under heads, with notes below."""
+
+    title: str
+    heads: tuple[Head, ...]
+    lines: tuple[tuple[Cell, ...], ...]
+    blocks: frozenset[int] = frozenset()  # lines that begin a new block, such as another dataset
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if any(len(line) != len(self.heads) for line in self.lines):
+            raise ValueError(f"a line of the table has another length than its {len(self.heads)} heads")
+
+
+FORMATS: Registry[Callable[[Sheet], str]] = Registry("format")
+
+
+def render(sheet: Sheet, format: str) -> str:
+    """The sheet as text, without a line end after it: "md", "html", "latex" or "csv"."""
+    return FORMATS[format](sheet)
 
 
 @FORMATS.add("md")
-def markdown(grid: Grid) -> str:
+def markdown(sheet: Sheet) -> str:
     """A heading, a table with aligned columns, the notes as a list."""
-    rows = [[_md(head.alone) for head in grid.heads]]
-    rows += [[f"**{_md(c.text)}**" if c.bold else _md(c.text) for c in line] for line in grid.lines]
+    rows = [[_md(head.alone) for head in sheet.heads]]
+    rows += [[f"**{_md(c.text)}**" if c.bold else _md(c.text) for c in line] for line in sheet.lines]
     widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
     rule = [
         "-" * width if head.words else "-" * (width - 1) + ":"
-        for head, width in zip(grid.heads, widths, strict=True)
+        for head, width in zip(sheet.heads, widths, strict=True)
     ]
-    text = [f"## {_md(grid.title)}", ""]
+    text = [f"## {_md(sheet.title)}", ""]
     for row in (rows[0], rule, *rows[1:]):
         cells = [
             cell.ljust(width) if head.words else cell.rjust(width)
-            for cell, head, width in zip(row, grid.heads, widths, strict=True)
+            for cell, head, width in zip(row, sheet.heads, widths, strict=True)
         ]
         text.append(f"| {' | '.join(cells)} |")
-    text += [""] * bool(grid.notes) + [f"- {_md(note)}" for note in grid.notes]
+    text += [""] * bool(sheet.notes) + [f"- {_md(note)}" for note in sheet.notes]
     return "\n".join(text)
 
 
@@ -64,10 +114,10 @@ tbody tr:hover { background: var(--soft); }
 
 
 @FORMATS.add("html")
-def html(grid: Grid) -> str:
+def html(sheet: Sheet) -> str:
     """A page of its own that needs nothing else; a wide table scrolls sideways."""
     heads = ""
-    if groups := _groups(grid.heads):
+    if groups := _groups(sheet.heads):
         above = [
             f'<th class="group" colspan="{n}" scope="colgroup">{escape(name)}</th>'
             if name
@@ -75,13 +125,15 @@ def html(grid: Grid) -> str:
             for name, n in groups
         ]
         heads = f"<tr>{''.join(above)}</tr>\n"
-    below = [f'<th scope="col"{_words(head)}>{escape(head.text)}</th>' for head in grid.heads]
+    below = [f'<th scope="col"{_words(head)}>{escape(head.text)}</th>' for head in sheet.heads]
     lines = []
-    for number, line in enumerate(grid.lines):
-        cells = [f"<td{_words(head)}>{_html(cell)}</td>" for head, cell in zip(grid.heads, line, strict=True)]
-        begins = ' class="block"' if number in grid.blocks else ""
+    for number, line in enumerate(sheet.lines):
+        cells = [
+            f"<td{_words(head)}>{_html(cell)}</td>" for head, cell in zip(sheet.heads, line, strict=True)
+        ]
+        begins = ' class="block"' if number in sheet.blocks else ""
         lines.append(f"<tr{begins}>{''.join(cells)}</tr>")
-    notes = "".join(f"<li>{escape(note)}</li>\n" for note in grid.notes)
+    notes = "".join(f"<li>{escape(note)}</li>\n" for note in sheet.notes)
     notes = f'<ul class="notes">\n{notes}</ul>\n' if notes else ""
     body = "\n".join(lines)
     return f"""<!doctype html>
@@ -89,14 +141,14 @@ def html(grid: Grid) -> str:
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(grid.title)}</title>
+<title>{escape(sheet.title)}</title>
 <style>
 {CSS}
 </style>
 </head>
 <body>
-<h1>{escape(grid.title)}</h1>
-<div class="scroll" tabindex="0" role="region" aria-label="{escape(grid.title)}">
+<h1>{escape(sheet.title)}</h1>
+<div class="scroll" tabindex="0" role="region" aria-label="{escape(sheet.title)}">
 <table>
 <thead>
 {heads}<tr>{"".join(below)}</tr>
@@ -126,27 +178,27 @@ TEX |= {"–": "--", "−": "$-$", "±": r"$\pm$", "†": r"$^{\dagger}$", "·":
 
 
 @FORMATS.add("latex")
-def latex(grid: Grid) -> str:
+def latex(sheet: Sheet) -> str:
     """A floating table; needs the package booktabs, and says so."""
     text = [r"% in the preamble: \usepackage{booktabs}", r"\begin{table}", r"\centering", r"\small"]
-    text += [rf"\caption{{{_tex(grid.title)}}}", r"\setlength{\tabcolsep}{4pt}"]
-    text += [rf"\begin{{tabular}}{{{''.join('l' if h.words else 'r' for h in grid.heads)}}}", r"\toprule"]
-    if groups := _groups(grid.heads):
+    text += [rf"\caption{{{_tex(sheet.title)}}}", r"\setlength{\tabcolsep}{4pt}"]
+    text += [rf"\begin{{tabular}}{{{''.join('l' if h.words else 'r' for h in sheet.heads)}}}", r"\toprule"]
+    if groups := _groups(sheet.heads):
         text.append(" & ".join(rf"\multicolumn{{{n}}}{{c}}{{{_tex(name)}}}" for name, n in groups) + r" \\")
         begin, rules = 1, []
         for name, n in groups:
             rules += [rf"\cmidrule(lr){{{begin}-{begin + n - 1}}}"] * bool(name)
             begin += n
         text.append(" ".join(rules))
-    text += [" & ".join(_tex(head.text) for head in grid.heads) + r" \\", r"\midrule"]
-    for number, line in enumerate(grid.lines):
-        text += [r"\addlinespace"] * (number in grid.blocks and number > 0)
+    text += [" & ".join(_tex(head.text) for head in sheet.heads) + r" \\", r"\midrule"]
+    for number, line in enumerate(sheet.lines):
+        text += [r"\addlinespace"] * (number in sheet.blocks and number > 0)
         cells = [rf"\textbf{{{_tex(cell.text)}}}" if cell.bold else _tex(cell.text) for cell in line]
         text.append(" & ".join(cells) + r" \\")
     text += [r"\bottomrule", r"\end{tabular}"]
-    if grid.notes:
+    if sheet.notes:
         text += ["", r"\medskip", r"\begin{minipage}{\linewidth}\footnotesize\raggedright"]
-        text += [_tex(note) + r"\par" for note in grid.notes] + [r"\end{minipage}"]
+        text += [_tex(note) + r"\par" for note in sheet.notes] + [r"\end{minipage}"]
     return "\n".join([*text, r"\end{table}"])
 
 
@@ -155,15 +207,15 @@ def _tex(text: str) -> str:
 
 
 @FORMATS.add("csv")
-def comma_separated(grid: Grid) -> str:
+def comma_separated(sheet: Sheet) -> str:
     """Numbers in full, nothing for a dash; deviations, and how far a run came, in columns of their own."""
     columns = []
-    for place, head in enumerate(grid.heads):
-        cells, name = [line[place] for line in grid.lines], head.name or head.alone
+    for place, head in enumerate(sheet.heads):
+        cells, name = [line[place] for line in sheet.lines], head.name or head.alone
         columns.append([name, *(_machine(cell) for cell in cells)])
         if any(cell.std is not None for cell in cells):
             columns.append([f"{name} std", *("" if c.std is None else repr(c.std) for c in cells)])
-        if any(cell.how_far for cell in cells) and not any(h.text == "how far" for h in grid.heads):
+        if any(cell.how_far for cell in cells) and not any(h.text == "how far" for h in sheet.heads):
             columns.append([f"{name} how far", *(cell.how_far for cell in cells)])
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows(zip(*columns, strict=True))

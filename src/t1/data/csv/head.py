@@ -1,0 +1,126 @@
+"""The first lines of a text table against what most of its lines are like: names, units, or data."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+
+from t1.data.csv.cells import Look, look, usual_looks
+from t1.data.csv.dialect import split, usual_width
+
+MOST_UNITS = 3  # lines of units, formats and the like below the names
+VALUES = (Look.NUMBER, Look.DATE)
+
+
+class FirstLines:
+    """The first lines that are no comments, as cells, and what the table's columns look like."""
+
+    def __init__(self, lines: Sequence[bytes], separator: bytes, missing: Collection[bytes]) -> None:
+        self.missing = missing
+        self.cells = [split(line, separator) for line in lines]
+        self.width = usual_width(lines, separator)
+        same = [cells for cells in self.cells if len(cells) == self.width]
+        # the head of the file is what is asked about, so the rest of it answers
+        body = same[max(1, min(len(same) // 4, 20)) :] or same[1:] or same
+        self.looks = usual_looks(body, missing)
+
+    def find_header(self) -> tuple[int | None, int]:
+        """The line of names, if one of these lines is it, and the first line of data."""
+        if not any(kind in VALUES for kind in self.looks):  # a table of text: nothing tells its names apart
+            first = next((k for k, cells in enumerate(self.cells) if len(cells) == self.width), 0)
+            return first, first + 1
+        at = 0
+        while at < len(self.cells) and not (self.is_units(at) or self._is_names(at) or self._is_data(at)):
+            at += 1
+        if at == len(self.cells):
+            return 0, 1
+        if not (self.is_units(at) or self._is_names(at)):
+            if at and self._is_near_header(at - 1):  # a trailing separator more or less, or short rows
+                return at - 1, at
+            return (at, at + 1) if self._counts_columns(at) else (None, at)
+        end = at + 1
+        while end < len(self.cells) and self.is_units(end) and end - at <= MOST_UNITS:
+            end += 1
+        for later in range(end, min(end + 5, len(self.cells))):
+            if self._is_data(later, wrong=0.0):
+                break
+            if self.is_units(later):  # what seemed the table was its preamble
+                more, body = _from(self, later)
+                return more, body
+        block = range(at, end)
+        return next((k for k in block if self._all_named(k)), at), end
+
+    def first_data(self) -> int:
+        """The first line that is like the others."""
+        return next((k for k in range(len(self.cells)) if self._is_data(k)), 0)
+
+    def is_units(self, k: int) -> bool:
+        """Whether a line has text where the table has numbers or dates, and none of its own."""
+        cells = self.cells[k]
+        if len(cells) != self.width:
+            return False
+        kinds = [look(cell, self.missing) for cell in cells]
+        pairs = [(a, b) for a, b in zip(kinds, self.looks, strict=True) if b in VALUES]
+        return any(a not in (b, Look.MISSING) for a, b in pairs) and not any(a is b for a, b in pairs)
+
+    def _is_names(self, k: int) -> bool:
+        """Whether a line of names has numbers among them: date, 0, 1, 2, OT."""
+        cells = self.cells[k]
+        if len(cells) != self.width:
+            return False
+        pairs = [(cell.strip(b' "\t'), kind) for cell, kind in zip(cells, self.looks, strict=True)]
+        texts = [kind for cell, kind in pairs if kind in VALUES and look(cell, self.missing) is Look.TEXT]
+        others = [
+            cell for cell, kind in pairs if kind in VALUES and look(cell, self.missing) is not Look.TEXT
+        ]
+        named = Look.DATE in texts or len(texts) > 1
+        return named and all(cell.isdigit() for cell in others) and len(set(others)) == len(others)
+
+    def _is_data(self, k: int, wrong: float = 0.25) -> bool:
+        """Whether a line is like the others, but for so many of its numbers."""
+        cells = self.cells[k]
+        if len(cells) != self.width:
+            return False
+        kinds = [look(cell, self.missing) for cell in cells]
+        pairs = [(a, b) for a, b in zip(kinds, self.looks, strict=True) if b in VALUES]
+        odd = sum(a not in (b, Look.MISSING) for a, b in pairs)
+        dated = all(a in (b, Look.MISSING) for a, b in pairs if b is Look.DATE)
+        return dated and any(a is b for a, b in pairs) and odd <= wrong * len(pairs)
+
+    def _is_near_header(self, k: int) -> bool:
+        cells = self.cells[k]
+        kinds = [look(cell, self.missing) for cell in cells]
+        texts = kinds.count(Look.TEXT)
+        return self.width - 1 <= len(cells) and texts > 1 and texts + kinds.count(Look.MISSING) == len(cells)
+
+    def _counts_columns(self, k: int) -> bool:
+        """Whether a first line of numbers names columns: 773869, 767541, ... above numbers with decimals."""
+        if k + 1 >= len(self.cells):
+            return False
+        names = [
+            cell.strip(b' "\t')
+            for cell, kind in zip(self.cells[k], self.looks, strict=True)
+            if kind is Look.NUMBER
+        ]
+        if len(names) < 2 or len(set(names)) < len(names) or not all(name.isdigit() for name in names):
+            return False
+        numbers = [int(name) for name in names]
+        steps = {b - a for a, b in pairwise(numbers)}
+        if steps == {1} and (numbers[0] in (0, 1) or numbers[0] >= 1600):  # 1, 2, 3 or 2001, 2002, 2003
+            return True
+        body = [cells for cells in self.cells[k + 1 :] if len(cells) == self.width]
+        points = sum(b"." in cell or b"," in cell for cells in body for cell in cells)
+        return points * 2 > sum(map(len, body))
+
+    def _all_named(self, k: int) -> bool:
+        names = [name.strip(b' "\t') for name in self.cells[k]]
+        return all(names) and len(set(names)) == len(names)
+
+
+def _from(table: FirstLines, first: int) -> tuple[int | None, int]:
+    """The same search from a later line on."""
+    below = object.__new__(FirstLines)
+    below.missing, below.width, below.looks = table.missing, table.width, table.looks
+    below.cells = table.cells[first:]
+    header, body = below.find_header()
+    return None if header is None else header + first, body + first

@@ -1,0 +1,122 @@
+"""Which lines below the names are no rows: comments, totals and remarks at the end, names once more.
+
+Each function takes lines out of `is_row` (lines,), in place, and says so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from t1.arrays import BoolArray, IntArray
+from t1.data.csv.cells import TOTALS, Look, look
+from t1.data.csv.dialect import BLANKS, split
+from t1.data.csv.head import VALUES
+from t1.data.csv.layout import Layout
+from t1.errors import InputError
+
+Bytes = npt.NDArray[np.uint8]
+
+
+def line_at(data: Bytes, position: int, newline: bytes = b"\n") -> int:
+    """The number of the line that holds a byte; the first is 1."""
+    return int(np.count_nonzero(data[:position] == newline[-1])) + 1
+
+
+def drop_comments(data: Bytes, starts: IntArray, is_row: BoolArray, comment: bytes) -> int:
+    """Lines that start with the comment sign are no rows; how many there were."""
+    found = is_row & (data[starts] == comment[0])
+    if len(comment) > 1:
+        for i in np.flatnonzero(found).tolist():
+            found[i] = data[starts[i] : starts[i] + len(comment)].tobytes() == comment
+    is_row[found] = False
+    return int(found.sum())
+
+
+def drop_footer(
+    data: Bytes,
+    starts: IntArray,
+    ends: IntArray,
+    counts: IntArray,
+    is_row: BoolArray,
+    layout: Layout,
+    said: list[str],
+) -> None:
+    """Lines at the end that are no rows: totals, remarks, and rows without a single cell."""
+    empty = remarks = 0
+    kind = layout.looks[0]
+    rows = np.flatnonzero(is_row)
+    for i in rows[:0:-1].tolist():  # one row at least is a row
+        cells = split(data[starts[i] : ends[i]].tobytes(), layout.separator)
+        bare = cells[0].strip(b' \t"') if cells else b""
+        if layout.width > 1 and len(cells) > 1 and not any(cell.strip() for cell in cells):
+            empty += 1
+        elif (
+            kind in VALUES
+            and look(cells[0]) is Look.TEXT
+            and (counts[i] != layout.width or TOTALS.match(bare))
+        ):
+            remarks += 1
+        else:
+            break
+        is_row[i] = False
+    if empty:
+        said.append(f"{empty} empty rows at the end are left alone")
+    if remarks:
+        said.append(
+            "the last line is no row of the table"
+            if remarks == 1
+            else f"the last {remarks} lines are no rows"
+        )
+
+
+def drop_strays(
+    data: Bytes,
+    starts: IntArray,
+    ends: IntArray,
+    counts: IntArray,
+    is_row: BoolArray,
+    layout: Layout,
+    newline: bytes,
+    said: list[str],
+) -> None:
+    """Lines between the rows that are none: a remark of the logger, or the names once more."""
+    strays = 0
+    for i in np.flatnonzero(is_row & (counts != layout.width)).tolist():
+        remark = (
+            counts[i] == 1
+            and layout.width > 2
+            and layout.looks[0] in VALUES
+            and look(data[starts[i] : ends[i]].tobytes()) is Look.TEXT
+        )
+        if remark:
+            is_row[i] = False
+            strays += 1
+        elif counts[i] > layout.width or layout.separator == BLANKS:
+            raise InputError(
+                f"line {line_at(data, int(starts[i]), newline)} has {counts[i]} cells, "
+                f"the table has {layout.width} columns.",
+                cure="Correct the line (quote a cell that holds the separator), or name the right separator "
+                "(separator).",
+                option="separator",
+            )
+    if layout.header_end is not None and layout.names:
+        strays += _drop_repeated_names(data, starts, ends, is_row, layout)
+    if strays:
+        said.append(f"{strays} lines between the rows are no rows")
+
+
+def _drop_repeated_names(
+    data: Bytes, starts: IntArray, ends: IntArray, is_row: BoolArray, layout: Layout
+) -> int:
+    assert layout.header_end is not None
+    end = layout.header_end
+    begin = max(data[:end].tobytes().rfind(b"\n"), data[:end].tobytes().rfind(b"\r")) + 1
+    names = data[begin:end].tobytes()
+    found = np.flatnonzero(is_row & (ends - starts == end - begin))
+    found = found[data[starts[found]] == data[begin]] if len(found) else found
+    same = [i for i in found.tolist() if data[starts[i] : ends[i]].tobytes() == names]
+    if any(look(cell) not in (Look.TEXT, Look.MISSING) for cell in split(names, layout.separator)):
+        return 0  # names that are numbers could be a row
+    is_row[same] = False
+    return len(same)

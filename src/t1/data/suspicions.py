@@ -1,0 +1,65 @@
+"""What is odd about a table's numbers, for a person to look at: stuck sensors, rates of their own, copies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from t1.arrays import FloatArray
+from t1.data.kinds import Kind
+
+STUCK = 12  # equal values in a row, at least
+SHARE = 0.8  # of the rows that a column with a rate of its own must have where one is due
+
+
+def suspicions(values: FloatArray, columns: Sequence[str], kinds: Mapping[str, Kind]) -> list[str]:
+    """Sentences about the columns of a table (rows, vars) that deserve a look before they are filled."""
+    found = []
+    for j, name in enumerate(columns):
+        kind = kinds[name]
+        measured = kind.name in ("number", "non-negative", "percent", "share", "angle")
+        if measured and (stuck := stuck_stretch(values[:, j])) is not None:
+            begin, length, value = stuck
+            found.append(
+                f"{name!r} stands still at {value:g} for {length} rows (from row {begin + 1}): "
+                "a stuck sensor may be missing data in disguise."
+            )
+        if (every := own_rate(values[:, j])) > 1:
+            found.append(
+                f"{name!r} has a value on every {every} rows: it is sampled more slowly than the table."
+            )
+        if not kind.fillable:
+            found.append(f"{name!r} is taken for {kind.name} ({kind.evidence}): a guess would mean nothing.")
+        if kind.of:
+            found.append(f"{name!r} is {kind.evidence.rpartition('; ')[2]}.")
+    return found
+
+
+def stuck_stretch(column: FloatArray) -> tuple[int, int, float] | None:
+    """Where a column that usually changes stands still for long: its first row, how many rows, and the value.
+
+    Zero is left out: it does not rain for weeks.
+    """
+    seen = np.flatnonzero(~np.isnan(column))
+    if len(seen) < 4 * STUCK:
+        return None
+    x = column[seen]
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(x) != 0) + 1, [len(x)]])
+    lengths = np.diff(edges)
+    usual = float(np.median(lengths))
+    k = int(np.where(x[edges[:-1]] == 0, 0, lengths).argmax())
+    if lengths[k] < max(STUCK, 10 * usual) or x[edges[k]] in (x.min(), x.max(), 0) or len(lengths) < STUCK:
+        return None
+    return int(seen[edges[k]]), int(lengths[k]), float(x[edges[k]])
+
+
+def own_rate(column: FloatArray) -> int:
+    """How many rows lie between the values of a column that is sampled more slowly; 1 for any other."""
+    seen = np.flatnonzero(~np.isnan(column))
+    if len(seen) < 8 or len(seen) > 0.6 * len(column):
+        return 1
+    steps = np.diff(seen)
+    step = int(np.gcd.reduce(steps))
+    due = (len(column) - seen[0] + step - 1) // step
+    return step if step > 1 and len(seen) >= SHARE * due else 1

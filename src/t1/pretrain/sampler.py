@@ -1,0 +1,110 @@
+"""The batches of pretraining: windows of one width from many tables, real or synthetic."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.random import default_rng
+
+from t1.arrays import FloatArray
+from t1.data.context import relate, weighted_mean
+from t1.models.base import Batch, Context
+from t1.pretrain.corpus import Table, fingerprint
+from t1.pretrain.window import Window, draw_window
+from t1.synthetic import draw_table
+from t1.workers import Workers
+
+VERSION = 1  # of what is drawn: raise it when a batch of the same seed and step changes
+WIDTHS = (1, 2, 3, 4, 5, 7, 9, 12, 16, 24, 32)  # variables of a batch
+WINDOWS, TABLES = 1, 2  # streams of random numbers
+POOL = 48  # synthetic tables at a time, of which every fourth is wide
+POOL_STEPS = 64  # after so many steps there are new ones
+SYNTHETIC_ROWS = 1024
+MANY_ROWS = 5000  # a longer table is not drawn more often
+
+
+class Sampler:
+    """A Source: `rows` windows times variables a step, a share of the steps from real tables.
+
+    Each worker draws its own part of the windows, each window from a random stream of its own.
+    """
+
+    def __init__(
+        self,
+        corpus: Sequence[Table],
+        *,
+        window: int,
+        seed: int,
+        rows: int = 128,
+        real_share: float = 0.5,
+        relation: bool = True,
+        workers: Workers | None = None,
+        per_epoch: int = 500,
+    ) -> None:
+        self.corpus, self.window, self.seed, self.rows = list(corpus), window, seed, rows
+        self.real_share = real_share if corpus else 0.0
+        self.relation, self.workers, self.per_epoch = relation, workers or Workers(), per_epoch
+        self.fingerprint = (
+            f"{fingerprint(self.corpus)}, sampler {VERSION} with {rows} rows, {self.real_share:g} real"
+        )
+        self._chances = _chances(self.corpus)
+        self._drawn: tuple[int, list[Table]] = (-1, [])  # synthetic tables, and of which steps
+
+    def batch(self, step: int) -> Batch | None:
+        rng = default_rng([self.seed, WINDOWS, step])
+        n_vars = int(rng.choice(WIDTHS))
+        n_windows = max(1, self.rows // n_vars)
+        tables, chances = self.corpus, self._chances
+        real = rng.random() < self.real_share
+        if not real or max(table.n_vars for table in tables) < n_vars:
+            tables = self._synthetic(step)
+            chances = np.ones(len(tables))
+        wide_enough = chances * [table.n_vars >= n_vars for table in tables]
+        picks = rng.choice(len(tables), n_windows, p=wide_enough / wide_enough.sum())
+        mine = range(self.workers.rank, n_windows, self.workers.n)
+        windows = [
+            draw_window(default_rng([self.seed, WINDOWS, step, i]), tables[picks[i]], self.window, n_vars)
+            for i in mine
+        ]
+        return self._batch(windows) if any(w.hidden.any() for w in windows) else None
+
+    def _synthetic(self, step: int) -> list[Table]:
+        number = step // POOL_STEPS
+        if self._drawn[0] != number:
+            tables = []
+            for i in range(POOL):
+                width = max(WIDTHS) if i % 4 == 0 else max(WIDTHS) // 2
+                drawn = draw_table(default_rng([self.seed, TABLES, number, i]), SYNTHETIC_ROWS, width)
+                tables.append(Table(drawn.values, ((0, SYNTHETIC_ROWS),), drawn.period))
+            self._drawn = (number, tables)
+        return self._drawn[1]
+
+    def _batch(self, windows: list[Window]) -> Batch:
+        values = np.stack([w.values for w in windows])
+        hidden = np.stack([w.hidden for w in windows])
+        around = np.stack([w.around for w in windows], 1)  # (4, windows, time, vars)
+        known = [*weighted_mean(around[:2]), *weighted_mean(around[2:])]
+        if self.relation:
+            known += relate(np.stack([w.surroundings for w in windows]))
+        seen = np.isfinite(values)
+        return Batch(
+            torch.tensor(np.where(seen, values, 0)),
+            torch.tensor(seen & ~hidden),
+            torch.tensor(hidden),
+            context=Context(*map(torch.tensor, known)),
+        )
+
+
+def _chances(tables: Sequence[Table]) -> FloatArray:
+    """How often each table is drawn: by the root of its length; a domain by the root of its tables."""
+    sizes = [min(len(table.values), MANY_ROWS) ** 0.5 for table in tables]
+    domains: dict[str, list[float]] = defaultdict(list)
+    for table, size in zip(tables, sizes, strict=True):
+        domains[table.domain].append(size)
+    return np.array(
+        [
+            size * len(domains[table.domain]) ** 0.5 / sum(domains[table.domain])
+            for table, size in zip(tables, sizes, strict=True)
+        ]
+    )

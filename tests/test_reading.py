@@ -1,0 +1,303 @@
+"""What a user may decide about reading, what is told before time is spent, and other containers."""
+
+import gzip
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from t1.cli import main
+from t1.cli.flags import in_flags, shown
+from t1.data import files
+from t1.data.files import NewRows, read_file
+from t1.errors import InputError
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+SHAPES = Path(__file__).parent / "shapes"
+
+
+@pytest.fixture
+def put(tmp_path):
+    def write(content: bytes | str, name: str = "in.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+# layout
+
+
+def test_the_user_names_the_line_of_names_the_comments_and_the_units(put, tmp_path):
+    text = "x,y\n3,4\na,b\nm,s\n1,2\n@ 9\n5,\n"
+    source = put(text)
+    file = read_file(source, header_row=3, units_row=True, comment="@")
+    assert file.columns == ("a", "b")
+    np.testing.assert_array_equal(file.values, [[1, 2], [5, np.nan]])
+    file.write(tmp_path / "out.csv", np.array([[1, 2], [5, 6.0]]))
+    assert (tmp_path / "out.csv").read_text() == text.replace("5,\n", "5,6\n")
+    assert read_file(put("1,2\n3,4\n"), header_row=0).values.shape == (2, 2)
+    assert read_file(put("1,2\n3,4\n"), header_row=1).columns == ("1", "2")
+    skipped = read_file(put("a b c,d\ne,f\nt,x\n1,2\n3,4\n"), skip_rows=2)
+    assert skipped.columns == ("t", "x")
+    with pytest.raises(InputError, match="line 30") as caught:
+        read_file(source, header_row=30)
+    assert caught.value.option == "header_row"
+
+
+def test_names_that_are_numbers_are_still_names(put):
+    ids = read_file(put("101,205,309\n" + "1.5,2.5,3.5\n" * 5))
+    assert ids.columns == ("101", "205", "309")
+    years = read_file(put("station,2001,2002,2003\nx,1,2,3\ny,4,5,6\n"), layout="table")
+    assert years.columns == ("2001", "2002", "2003")
+    hashed = read_file(put("#,a,b\n1,2.5,3.5\n2,,4.5\n"))
+    assert hashed.columns == ("a", "b") or hashed.columns == ("#", "a", "b")
+
+
+def test_rows_between_the_rows(put, tmp_path):
+    text = "time,a,b\n2020-01-01,1,2\n--- restarted ---\n2020-01-02,3,\ntime,a,b\n2020-01-03,5,6\n"
+    file = read_file(put(text))
+    assert len(file.values) == 3 and "no rows" in " ".join(file.said)
+    file.write(tmp_path / "out.csv", np.nan_to_num(file.values, nan=4.0))
+    assert (tmp_path / "out.csv").read_text() == text.replace("3,\n", "3,4\n")
+
+
+def test_a_short_row_gets_the_cells_it_lacks(put, tmp_path):
+    file = read_file(put("a,b,c\n1,2,3\n4\n7,8,9\n"))
+    fills = np.array([[1, 2, 3], [4, np.nan, 6.0], [7, 8, 9]])
+    file.write(tmp_path / "out.csv", fills)
+    assert (tmp_path / "out.csv").read_text() == "a,b,c\n1,2,3\n4,,6\n7,8,9\n"
+    file.write(tmp_path / "out.csv", file.values, extra={"a_lo": np.array([np.nan, 0, 1])})
+    assert (tmp_path / "out.csv").read_text() == "a,b,c,a_lo\n1,2,3,\n4,,,0\n7,8,9,1\n"
+
+
+def test_codes_with_zeros_in_front_are_no_numbers(put):
+    file = read_file(put("site,x\n00123,1\n00124,2\n"))
+    assert file.columns == ("x",) and "begin with 0" in file.passed_through["site"]
+    assert read_file(put("site,x\n00123,1\n00124,2\n"), columns=["site"]).values[0, 0] == 123
+
+
+def test_a_blank_that_may_mean_zero_is_asked_about(put):
+    rows = "".join(f"{i},{1 if i % 5 == 0 else ''}\n" for i in range(30))
+    file = read_file(put("x,alarm\n" + rows))
+    assert file.columns == ("x",) and any("may mean 0" in text for text in file.problems)
+    assert read_file(put("x,alarm\n" + rows), columns=["alarm"]).columns == ("alarm",)
+
+
+def test_no_message_advises_to_overwrite_a_value(put):
+    for text in ("<0.5", "12.5*", "1.2.3"):
+        with pytest.raises(InputError) as caught:
+            read_file(put("a\n" + "1\n" * 30 + f"{text}\n"))
+        assert "missing" not in str(caught.value)
+    with pytest.raises(InputError, match="missing_values"):
+        read_file(put("a\n" + "1\n" * 30 + "offline\n"))
+
+
+# time
+
+
+def test_several_columns_are_the_time(put):
+    text = "Clock,When,x\n10:30,05/01/2024,1\n11:30,05/01/2024,2\n12:30,05/01/2024,3\n"
+    file = read_file(put(text), time=["When", "Clock"], dayfirst=True)
+    assert file.time[0] == np.datetime64("2024-01-05T10:30") and file.columns == ("x",)
+    assert read_file(put(text), time=["Clock", "When"], dayfirst=True).time[0] == file.time[0]
+    odd = "a,b,x\n2024|5,10h,1\n2024|6,11h,2\n"
+    file = read_file(put(odd), time=["a", "b"], time_format="%Y|%m %Hh")
+    assert file.time[1] == np.datetime64("2024-06-01T11")
+    with pytest.raises(InputError, match="no time") as caught:
+        read_file(put(text), time=["Clock", "x"])
+    assert caught.value.option == "time"
+
+
+def test_two_columns_tell_series_apart(put):
+    days = enumerate(pd.date_range("2020-01-01", periods=8).date)
+    rows = [f"{day},{a},{b},{i}" for i, day in days for a in "xy" for b in "uv"]
+    text = "date,site,depth,v\n" + "\n".join(rows)
+    file = read_file(put(text))
+    assert file.id_columns == ("site", "depth") and set(file.ids) == {"x / u", "x / v", "y / u", "y / v"}
+    assert set(read_file(put(text), id=["site", "depth"]).ids) == set(file.ids)
+    assert len(set(read_file(put(text), id="site").ids)) == 2
+
+
+def test_the_repeated_hour_of_autumn_is_no_second_series(put):
+    stamps = [f"2024-10-27 {h:02}:00" for h in (0, 1, 2, 2, 3, 4, *range(5, 24))]
+    file = read_file(put("time,x,note\n" + "".join(f"{s},{i},n{i % 2}\n" for i, s in enumerate(stamps))))
+    assert file.ids is None
+
+
+# sentinels and kinds reach the file
+
+
+def test_sentinels_count_as_missing_and_can_be_kept(put, tmp_path):
+    rows = "".join(f"{20 + i % 7}.5,{-9999 if i % 9 == 4 else i % 5}\n" for i in range(60))
+    source = put("a,b\n" + rows)
+    file = read_file(source)
+    assert int(np.isnan(file.values).sum()) == 7 and "-9999 counts as missing (7 cells)" in file.understood[0]
+    file.write(tmp_path / "out.csv", file.values)
+    assert (tmp_path / "out.csv").read_bytes() == source.read_bytes()
+    file.write(tmp_path / "out.csv", np.nan_to_num(file.values, nan=3.0))
+    assert b"-9999" not in (tmp_path / "out.csv").read_bytes()
+    assert not np.isnan(read_file(source, keep_sentinels=True).values).any()
+    table = pa.table({"a": [1.5, 2.5, 3.5] * 20, "b": [-9999 if i % 9 == 4 else i % 5 for i in range(60)]})
+    parquet.write_table(table, tmp_path / "in.parquet")
+    assert int(np.isnan(read_file(tmp_path / "in.parquet").values).sum()) == 7
+
+
+def test_kinds_are_those_of_the_file_and_of_the_user(put):
+    rows = "".join(f"{(i * 37) % 360},{i % 3}\n" for i in range(60))
+    file = read_file(put("wind_dir,x\n" + rows), kind={"x": "category"})
+    assert file.kinds["wind_dir"].circular == 360 and file.kinds["x"].states == (0, 1, 2)
+    with pytest.raises(InputError, match="no column 'y'"):
+        read_file(put("wind_dir,x\n" + rows), kind={"y": "category"})
+    with pytest.raises(InputError, match="header_row"):
+        read_file(put("a\n1\n"), headerrow=1)
+
+
+# what would take too long, or too much
+
+
+def test_blank_lines_cost_nothing(put):
+    began = time.perf_counter()
+    read_file(put("a;b\n1;2\n" + "\n" * 8000 + "3;4\n"))
+    assert time.perf_counter() - began < 1
+
+
+def test_intervals_are_made_once_however_many_rows(put, tmp_path):
+    class Bands(dict):
+        asked = 0
+
+        def __getitem__(self, name):
+            Bands.asked += 1
+            return super().__getitem__(name)
+
+        def items(self):
+            return [(name, self[name]) for name in self]
+
+    n = 300_000
+    file = read_file(put("a,b\n" + "1.5,\n" * n))
+    file.write(tmp_path / "out.csv", file.values, extra=Bands(a_lo=np.full(n, np.nan)))
+    assert Bands.asked <= 3
+
+
+def test_a_small_gzip_file_may_hold_too_much(put, monkeypatch):
+    monkeypatch.setattr(files, "MOST_UNPACKED", 10_000)
+    assert read_file(put(gzip.compress(b"a\n" + b"1\n" * 4000), "a.csv.gz")).values.shape == (4000, 1)
+    with pytest.raises(InputError, match="too much"):
+        read_file(put(gzip.compress(b"a\n" + b"1\n" * 6000), "a.csv.gz"))
+    with pytest.raises(InputError, match="too much"):
+        read_file(put(gzip.compress(b"a\n" + b"1\n" * 4000) * 2, "a.csv.gz"))
+    two = gzip.compress(b"a\n1\n") + gzip.compress(b"2\n")
+    assert len(read_file(put(two, "a.csv.gz")).values) == 2
+    with pytest.raises(InputError, match="damaged"):
+        read_file(put(gzip.compress(b"a\n1\n")[:-9], "a.csv.gz"))
+
+
+# other containers
+
+
+def test_csv_to_parquet_and_back(put, tmp_path):
+    source = put("time,a,n,note\n2020-01-01 00:00,1.5,7,x\n2020-01-01 01:00,,8,\n2020-01-01 02:00,2.5,9,z\n")
+    file = read_file(source)
+    fills = np.nan_to_num(file.values, nan=2.0)
+    new = NewRows(times=np.array(["2020-01-01T03"], "M8[ns]"), values=np.array([[3.0, 10.0]]))
+    file.write(tmp_path / "out.parquet", fills, extra={"a_lo": np.array([np.nan, 1.0, np.nan])}, new_rows=new)
+    table = parquet.read_table(tmp_path / "out.parquet")
+    kinds = [str(kind) for kind in table.schema.types]
+    assert kinds == ["timestamp[ns]", "double", "int64", "string", "double"]
+    assert table["a"].to_pylist() == [1.5, 2.0, 2.5, 3.0]
+    assert table["a_lo"].to_pylist() == [None, 1.0, None, None]
+    assert table["note"].to_pylist() == ["x", None, "z", None]
+    back = read_file(tmp_path / "out.parquet")
+    back.write(tmp_path / "back.csv", back.values)
+    lines = (tmp_path / "back.csv").read_text().splitlines()
+    assert lines[:2] == ["time,a,n,note,a_lo", "2020-01-01 00:00:00,1.5,7,x,"]
+    back.write(tmp_path / "back.csv.gz", back.values)
+    assert gzip.decompress((tmp_path / "back.csv.gz").read_bytes()).decode().splitlines() == lines
+    np.testing.assert_array_equal(read_file(tmp_path / "back.csv").values, back.values)
+
+
+CONVERTED = ["toa5.dat", "psm3.csv", "money.csv", "surfrad.dat", "utf16.txt", "usgs.rdb", "sheet.xlsx"]
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+def test_a_shape_becomes_parquet(name, tmp_path):
+    file = read_file(SHAPES / name)
+    fills = np.nan_to_num(file.values, nan=42.0)
+    file.write(tmp_path / "out.parquet", fills)
+    again = read_file(tmp_path / "out.parquet", keep_sentinels=True, exclude=[])
+    assert len(again.values) == len(file.values)
+    for k, column in enumerate(file.columns):
+        np.testing.assert_array_equal(again.values[:, again.columns.index(column)], fills[:, k])
+
+
+def test_what_cannot_be_written_is_told_before(put, tmp_path, monkeypatch):
+    file = read_file(put("a,a_lo\n1,2\n,3\n"))
+    for target, extra, says in (
+        (tmp_path / "no" / "out.csv", [], "does not exist"),
+        (tmp_path / "out.xlsx", [], "Excel"),
+        (tmp_path / "out.feather", [], "feather"),
+        (tmp_path / "out.csv", ["a_lo"], "already"),
+    ):
+        with pytest.raises(InputError, match=says):
+            file.check(target, extra=extra)
+    with pytest.raises(InputError, match="time column") as caught:
+        file.check(tmp_path / "out.csv", new_rows=True)
+    assert caught.value.option == "time"
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match="pyarrow"):
+        file.check(tmp_path / "out.parquet")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv"]
+
+
+# on the command line
+
+
+def test_messages_name_flags_only_on_the_command_line(put, capsys):
+    error = InputError("no date.", cure="Correct it, or give the format (time_format).", option="time")
+    assert shown(error) == "no date.\nCorrect it, or give the format (--time-format). (--time)"
+    assert in_flags("left (to have it filled, name it: columns) (a, b)") == (
+        "left (to have it filled, name it: --columns) (a, b)"
+    )
+    assert in_flags("Name two columns (time, id).") == "Name two columns (--time, --id)."
+    source = put("a\n" + "1\n" * 30 + "oops\n")
+    assert main(["look", str(source)]) == 2
+    assert "(--exclude)" in (told := capsys.readouterr().err) and "(--missing-value)" in told
+    for path in Path(files.__file__).parent.rglob("*.py"):
+        if path.name not in ("timeline.py", "fetch.py", "spec_file.py", "catalog.py", "readers.py"):
+            assert not re.search(r"--[a-z]", path.read_text()), path
+
+
+def test_look_shows_everything_and_fills_nothing(tmp_path, capsys):
+    assert main(["look", str(SHAPES / "ndbc.txt")]) == 0
+    out = capsys.readouterr().out
+    for part in ("every 30 min", "WDIR", "angle", "█", "999 in 'WDIR'", "--keep-sentinels", "t1 impute"):
+        assert part in out
+    assert main(["look", str(SHAPES / "monthly.csv"), "--kind", "Sales=count", "--dayfirst"]) == 0
+    assert "count" in capsys.readouterr().out
+    assert main(["look", str(SHAPES / "monthly.csv"), "--kind", "Sales"]) == 2
+    assert "COL=KIND" in capsys.readouterr().err
+
+
+def test_look_at_a_table_in_python():
+    import polars as pl
+
+    import t1
+
+    times = pd.date_range("2020-01-01", periods=40, freq="h", tz="Europe/Berlin")
+    frame = pd.DataFrame({"t": times, "wind_dir": np.arange(40) * 37 % 360.0, "note": "x"})
+    frame.loc[5:7, "wind_dir"] = np.nan
+    for table in (frame, pl.from_pandas(frame)):
+        found = t1.look(table)
+        assert "column 't', every hour" in found.understood[0] and "3 of 40" in found.understood[0]
+        assert found.kinds["wind_dir"].name == "angle" and "note" in found.left_alone
+        assert "█" in str(found) and "time='t'" in found.command
+    assert "index" in t1.look(frame.set_index("t")[["wind_dir"]]).understood[0]
+    assert "no time" in t1.look(np.array([[1.0], [2.0]])).understood[0]
+    assert "nothing to fill" in str(t1.look(np.array([[1.0], [2.0]])))

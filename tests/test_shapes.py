@@ -1,0 +1,220 @@
+"""Strangers' files: each in tests/shapes is read right, given back to the byte, and told in docs/files.md.
+
+The files are written by us in shapes that were seen; a new report adds a file here and a line in SHAPES.
+"""
+
+import io
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from t1.data.files import read_file
+from t1.errors import InputError
+
+FOLDER = Path(__file__).parent / "shapes"
+PAGE = Path(__file__).parents[1] / "docs" / "files.md"
+
+# file: (what it is, columns to fill, missing cells, first time, last time)
+SHAPES = {
+    "air_quality.csv": (
+        "date and 18.00.00 apart, -200, empty rows at the end",
+        4,
+        5,
+        "2004-03-10T18",
+        "2004-03-13T05",
+    ),
+    "cams.csv": ("CAMS radiation: names in a comment, start/end", 4, 2, "2020-03-01T00", "2020-03-01T11:45"),
+    "day_of_year.csv": ("year, day of the year, hhmm", 2, 2, "2020-02-28T00:30", "2020-02-29T06:00"),
+    "decimal_year.txt": ("decimal years", 2, 2, "1990-01-01", "1994-12-01"),
+    "duplicate_names.csv": ("names twice, unnamed columns", 2, 2, "2020-03-01", "2020-03-02T05"),
+    "footer.csv": ("a total and a remark at the end", 2, 2, "2021-05-01", "2021-05-30"),
+    "headerless.csv": ("no names", 2, 2, "2020-03-01", "2020-03-02T05"),
+    "knmi.txt": ("KNMI: YYYYMMDD and HH from 1 to 24", 4, 2, "2020-03-01T01", "2020-03-03"),
+    "long.csv": ("a long table: station, date, variable, value", 2, 4, "2021-05-03", "2021-06-01"),
+    "money.csv": ("$1,234.50 and 20.5%", 3, 3, "2018-01-01", "2020-06-01"),
+    "monthly.csv": ("months as 01/MM/YYYY", 1, 2, "2015-01-01", "2019-12-01"),
+    "ndbc.txt": ("NDBC buoy: #YY MM DD hh mm, MM, 999", 8, 6, "2020-03-01", "2020-03-01T23:30"),
+    "psm3.csv": ("NSRDB (psm3): two lines above the names", 4, 2, "2020-03-01T00:30", "2020-03-02T23:30"),
+    "pvgis.csv": ("preamble, 20200301:0000, remarks at the end", 2, 2, "2020-03-01", "2020-03-02T11"),
+    "sheet.xlsx": ("Excel, with a title above the names", 2, 4, "2020-03-01", "2020-03-02T05"),
+    "short_rows.csv": ("rows with fewer cells", 2, 3, "2020-03-01", "2020-03-02T05"),
+    "stocks.csv": ("two shares on the same days", 2, 2, "2021-05-03", "2021-06-01"),
+    "surfrad.dat": ("SURFRAD: white space, no names, -9999.9", 8, 4, "2020-03-01", "2020-03-01T00:47"),
+    "tmy3.csv": ("TMY3: a line on the station, 24:00", 5, 3, "1988-01-01T01", "1988-01-03"),
+    "toa5.dat": ("TOA5 logger: four lines of header", 4, 3, "2020-03-01", "2020-03-02T23"),
+    "units_row.csv": ("units below the names", 3, 2, "2020-03-01", "2020-03-02T11"),
+    "usgs.rdb": ("USGS RDB: # lines, a line of formats", 2, 3, "2020-03-01", "2020-03-01T11:45"),
+    "utf16.txt": ("UTF-16, tabs, decimal commas", 2, 2, "2020-03-01", "2020-03-01T23"),
+    "white_space.txt": ("white space between cells", 2, 3, "2020-03-01", "2020-03-02T11"),
+    "wide.csv": ("a wide table: a column for each date", 3, 2, "2020-01-22", "2020-03-01"),
+}
+
+
+GAPS = {
+    "",
+    "NA",
+    "NAN",
+    "nan",
+    "MM",
+    "-200",
+    "-9999.9",
+    "999",
+}  # what stands in these files for a missing value
+
+
+def test_every_file_is_in_the_list():
+    assert sorted(SHAPES) == sorted(path.name for path in FOLDER.iterdir())
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_is_read_right(name):
+    _, n_columns, n_missing, first, last = SHAPES[name]
+    file = read_file(FOLDER / name)
+    assert file.values.shape[1] == n_columns
+    assert int(np.isnan(file.values).sum()) == n_missing
+    assert file.time[0] == np.datetime64(first) and file.time[-1] == np.datetime64(last)
+    if file.ids is None:
+        steps = np.diff(file.time)
+        months = np.diff(file.time.astype("M8[M]").astype("i8"))
+        assert (steps == steps[0]).all() or (months == 1).all()
+    assert file.understood and all(text.endswith(".") for text in file.understood)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_comes_back_to_the_byte_and_only_gaps_change(name, tmp_path):
+    source, target = FOLDER / name, tmp_path / name
+    file = read_file(source)
+    file.write(target, file.values)
+    if name.endswith(".xlsx"):
+        assert parts_of(target.read_bytes()) == parts_of(source.read_bytes())
+    else:
+        assert target.read_bytes() == source.read_bytes()
+    fills = np.where(np.isnan(file.values), 42.0, file.values)
+    file.write(target, fills)
+    again = read_file(target)
+    np.testing.assert_array_equal(again.values, fills)
+    if name.endswith(".xlsx"):
+        return
+    inner = getattr(file, "file", file)  # a long or wide table is a text table on its side
+    separator = None if inner.cells.separator == ord(" ") else chr(inner.cells.separator)
+    codec = "utf-16" if name == "utf16.txt" else "utf-8"
+    before, after = (path.read_text(codec).split("\n") for path in (source, target))
+    n_changed = 0
+    for old, new in zip(before, after, strict=True):
+        if old == new:
+            continue
+        cells = [line.rstrip("\r").split(separator) for line in (old, new)]
+        cells[0] += [""] * (len(cells[1]) - len(cells[0]))  # a short row
+        for x, y in zip(*cells, strict=True):
+            assert x == y or (x.strip(' "') in GAPS and y.strip(' "$%').startswith("42")), (old, new)
+            n_changed += x != y
+    assert n_changed == int(np.isnan(file.values).sum())
+
+
+@pytest.mark.parametrize("name", [n for n in SHAPES if n not in ("long.csv", "wide.csv", "sheet.xlsx")])
+def test_new_rows_are_written_as_the_file_writes_its_own(name, tmp_path):
+    """A row that was cut out comes back as it was, if what it held is given back."""
+    source = (FOLDER / name).read_bytes()
+    file = read_file(FOLDER / name)
+    if file.ids is not None:
+        pytest.skip("another row has the same time")
+    row = len(file.values) // 2
+    begin = int(file.cells.row_starts[row])
+    end = int(file.cells.row_starts[row + 1])
+    data = file.cells.data[: file.cells.size].tobytes()
+    cut = data[:begin] + data[end:]
+    (tmp_path / name).write_bytes(cut.decode().encode("utf-16-le") if file.wide else cut)
+    short = read_file(tmp_path / name)
+    assert len(short.values) == len(file.values) - 1
+    from t1.data.data_file import NewRows
+
+    new = NewRows(times=file.time[row : row + 1], values=file.values[row : row + 1])
+    short.write(tmp_path / "out.txt", short.values, new_rows=new)
+    out = read_file(tmp_path / "out.txt")
+    np.testing.assert_array_equal(out.time, file.time)
+    np.testing.assert_array_equal(out.values, file.values)
+    if name in ("cams.csv", "day_of_year.csv", "decimal_year.txt", "monthly.csv", "psm3.csv", "pvgis.csv"):
+        assert (tmp_path / "out.txt").read_bytes() == source
+
+
+def parts_of(raw: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_an_excel_file_changes_only_in_its_missing_cells(tmp_path):
+    file = read_file(FOLDER / "sheet.xlsx")
+    fills = np.where(np.isnan(file.values), 7.25, file.values)
+    file.write(
+        tmp_path / "out.xlsx", fills, extra={"temp_lo": np.where(np.isnan(file.values[:, 0]), 6.5, np.nan)}
+    )
+    before, after = (parts_of(path.read_bytes()) for path in (FOLDER / "sheet.xlsx", tmp_path / "out.xlsx"))
+    sheet = "xl/worksheets/sheet1.xml"
+    assert {k: v for k, v in before.items() if k != sheet} == {k: v for k, v in after.items() if k != sheet}
+    assert b'<c r="B11" s="2"><v>7.25</v></c>' in after[sheet]  # its format is kept
+    assert b"<t>temp_lo</t>" in after[sheet]
+    again = read_file(tmp_path / "out.xlsx")
+    assert again.columns == ("temp", "flow", "temp_lo")
+    np.testing.assert_array_equal(again.values[:, 0], fills[:, 0])
+    assert again.values[12, 1] == 7  # a column of whole numbers
+    file.write(tmp_path / "out.csv", fills)
+    assert read_file(tmp_path / "out.csv").time[0] == file.time[0]
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.load_workbook(tmp_path / "out.xlsx")
+    assert book.active["B11"].value == 7.25 and book.active["A4"].value == pd.Timestamp("2020-03-01")
+    with pytest.raises(InputError, match="zip file"):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            archive.writestr("a.csv", "a\n1\n")
+        (tmp_path / "a.zip").write_bytes(buffer.getvalue())
+        read_file(tmp_path / "a.zip")
+
+
+def test_a_long_table_is_filled_along_time_and_takes_intervals(tmp_path):
+    file = read_file(FOLDER / "long.csv")
+    assert file.columns == ("rain", "temp") and set(file.ids) == {"north", "south"}
+    fills = np.where(np.isnan(file.values), 9.87, file.values)
+    lo = {"temp_lo": np.where(np.isnan(file.values[:, 1]), 8.5, np.nan)}
+    file.write(tmp_path / "out.csv", fills, extra=lo)
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[0] == "station,date,variable,value,value_lo"
+    assert sum(line.endswith(",9.9,8.5") for line in lines) == 4
+    with pytest.raises(InputError, match="cannot be added"):
+        file.check(tmp_path / "out.csv", new_rows=True)
+    as_table = read_file(FOLDER / "long.csv", layout="table")
+    assert as_table.columns == ("value",) and len(set(as_table.ids)) == 4
+
+
+def test_a_wide_table_is_filled_along_its_rows(tmp_path):
+    file = read_file(FOLDER / "wide.csv")
+    assert file.columns == ("Here", "East / There", "West / There")
+    assert np.isnan(file.values[10:12, 1]).all()
+    with pytest.raises(InputError, match="cannot be added"):
+        file.check(tmp_path / "out.csv", extra=["Here_lo"])
+    with pytest.raises(InputError, match="not named by dates"):
+        read_file(FOLDER / "footer.csv", layout="wide")
+
+
+def test_two_shares_are_two_series():
+    file = read_file(FOLDER / "stocks.csv")
+    assert file.id_columns == ("Symbol",) and set(file.ids) == {"AAA", "BBB"}
+    assert "'Symbol'" in file.understood[0]
+
+
+def test_the_page_tells_what_happens_now():
+    """Run with T1_WRITE_DOCS=1 to write the list in docs/files.md anew."""
+    lines = ["| file | what it is | how it is understood |", "|---|---|---|"]
+    for name, (what, *_) in SHAPES.items():
+        said = " ".join(read_file(FOLDER / name).understood).replace("|", "\\|")
+        lines.append(f"| [{name}](../tests/shapes/{name}) | {what} | {said} |")
+    begin, end = "<!-- shapes -->\n", "<!-- end of shapes -->\n"
+    page = PAGE.read_text()
+    head, tail = page.partition(begin)[0], page.partition(end)[2]
+    new = head + begin + "\n".join(lines) + "\n" + end + tail
+    if os.environ.get("T1_WRITE_DOCS"):
+        PAGE.write_text(new)
+    assert page == new or os.environ.get("T1_WRITE_DOCS")
