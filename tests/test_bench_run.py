@@ -758,3 +758,11 @@ def test_a_study_of_settings_compares_equal_budgets(waves, tmp_path, capsys):
     variants = line_up(Store(store).rows(), STUDIES["training-ratio"])
     assert {row.budget_seconds for rows in variants.values() for row in rows} == {0.2}
     assert all(variants.values())
+
+
+def test_t1_plus_starts_from_the_pretrained_weights_where_they_fit():
+    (run,) = STUDIES["point"].runs(data=["ETTh1"], recipe="plus")
+    assert run.start == "pretrained"
+    assert STUDIES["point"].runs(data=["ETTh1"])[0].start == ""
+    assert STUDIES["point"].runs(data=["ETTh1"], recipe="plus", settings={"n_channels": 32})[0].start == ""
+    assert STUDIES["point"].runs(data=["ETTh1"], models=["dlinear"], recipe="plus")[0].start == ""

@@ -58,6 +58,7 @@ class Row:
     scale: str = "train"  # the rows that units come from, or "series" for all
     loss: str = ""  # if not the model's own
     average: float | None = None  # decay of the running average of the weights, if there is one
+    start: str = ""  # "pretrained": the training began with the shipped weights
     # What the figures depend on besides the settings; rows from before these were recorded have none of them.
     data: str = ""  # the dataset's checksum
     training: int = 0  # version of the training protocol
