@@ -192,7 +192,7 @@ def _score_row(s: Score, label: str, wide: bool, *, again: bool) -> str:
     if wide:
         row += f"<td>{'–' if s.coverage is None else format(s.coverage, '.0%')}</td>"
     tested = f"{s.cells:,} in {s.events:,}" if s.cells else ""
-    tested += "" if s.tested else f'{"; " if tested else ""}<em>not tested</em>'
+    tested += "" if s.tested else f"{'; ' if tested else ''}<em>not tested</em>"
     return f"<tr>{row}<td>{s.missing:,}</td><td>{tested}</td></tr>"
 
 
