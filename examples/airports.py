@@ -21,7 +21,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--budget", default="25s", help="of filling and tuning (default: 25s); fast tunes nothing")
+    parser.add_argument("--budget", default="25s", help="a time, or fast: nothing is tuned (default: 25s)")
     parser.add_argument("--out", type=Path, default=Path("demo"), help="where to write (default: demo/)")
     options = parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""A panel: one or many series with the same columns, stacked. What every floor from the reader to the network speaks."""
+"""A panel: one or many series with the same columns, stacked. Every floor of this package speaks it."""
 
 from __future__ import annotations
 
