@@ -21,7 +21,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--budget", default="100s", help="for training and filling (default: 100s)")
+    parser.add_argument("--budget", default="25s", help="a time, or fast: nothing is tuned (default: 25s)")
     parser.add_argument("--out", type=Path, default=Path("demo"), help="where to write (default: demo/)")
     options = parser.parse_args()
 
@@ -34,7 +34,7 @@ def main() -> None:
     held_out = own_gaps | days
     print(
         f"{len(table):,} hours x {table.shape[1]} columns, {(~observed).sum():,} cells missing; "
-        f"{held_out.sum():,} more held out to measure the error.\nTraining T1 and filling, "
+        f"{held_out.sum():,} more held out to measure the error.\nJudging methods, tuning T1 and filling, "
         f"budget {options.budget} ..."
     )
 
@@ -57,7 +57,8 @@ def main() -> None:
         wins += (errors[0] <= errors[1]) + (errors[2] <= errors[3])
         numbers = "".join(f"{e:>11.3f}{f:>9.3f}" for e, f in (errors[:2], errors[2:]))
         used = np.unique(result.method[:, j][result.method[:, j] >= 0])
-        methods = ", ".join(result.method_names[k] for k in used)
+        names = (name for k in used for name in result.method_names[k].split(" + "))
+        methods = ", ".join(dict.fromkeys(names))  # of its blends
         print(f"{name:<14}{(~observed[:, j]).sum():>8,}{numbers}   {methods}")
     inside = ((result.lo <= truth) & (truth <= result.hi))[held_out].mean()
     print(

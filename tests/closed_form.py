@@ -1,4 +1,4 @@
-"""Fills for tests: panels with holes, and a judged fill by closed-form methods only, which takes no network."""
+"""For tests: panels with holes, and a judged fill by closed-form methods only, without a network."""
 
 from unittest.mock import patch
 

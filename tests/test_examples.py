@@ -13,13 +13,16 @@ def test_the_demo_fills_the_sample_and_prints_a_scorecard(tmp_path):
         sys.executable,
         ROOT / "examples" / "airports.py",
         "--budget",
-        "4s",
+        "fast",
         "--out",
         tmp_path / "demo",
     ]
     run = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
     assert re.search(r"in \d+ of 18 cases; the 90 % intervals hold \d+%", run.stdout)
-    assert "EWR_pressure" in run.stdout
+    assert "EWR_pressure" in run.stdout and "t1" in run.stdout.split("   methods\n")[1]
+    wins = int(re.search(r"in (\d+) of 18 cases", run.stdout)[1])
+    held = int(re.search(r"intervals hold (\d+)%", run.stdout)[1])
+    assert wins >= 16 and 86 <= held <= 94  # without any tuning
     lines = (tmp_path / "demo" / "airports_filled.csv").read_text().splitlines()
     assert len(lines) == 8731 and all("" not in line.split(",") for line in lines)
     assert (tmp_path / "demo" / "report.html").stat().st_size > 1_000_000

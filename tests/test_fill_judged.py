@@ -240,7 +240,7 @@ def test_intervals_hold_the_fill_and_are_absent_elsewhere():
     assert fitted.fill(panel).lo is None
     wide = fitted.fill(panel, level=0.95)
     assert ((wide.hi - wide.lo)[hidden] >= (filled.hi - filled.lo)[hidden]).mean() > 0.99
-    with pytest.raises(InputError, match="Give 0.9 for 90 %"):
+    with pytest.raises(InputError, match=r"Give 0\.9 for 90 %"):
         fitted.fill(panel, level=90)
 
 

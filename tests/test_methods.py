@@ -1,4 +1,4 @@
-"""One contract for every method of the list that is no network: learn, fill, never change what it is given."""
+"""One contract for every method of the list that is no network: learn, fill, never change the input."""
 
 import pickle
 import warnings

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from t1.errors import InputError
+from t1.methods import pswi as room
 from t1.methods.pswi import PSWIConfig, batch_size, first_fill, pswi, settings_for
-from t1.models import pswi as room
 
 pytest.importorskip("ot")
 

@@ -336,7 +336,7 @@ def test_a_phone_does_not_scroll_sideways(report, look, scheme):
 def test_many_columns_are_chosen_from_a_list(look, tmp_path):
     values = table(300, 40)
     values[:, 7] = 1.0  # complete: comes last
-    made = fill_table(values, [f"c{j}" for j in range(40)], classic_candidates()[:1])
+    made = fill(values, [f"c{j}" for j in range(40)], names=("linear",), level=None)
     write_report(tmp_path / "r.html", made, times=None, original_name="x")
     tab = look(tmp_path / "r.html")
     assert tab.locator("#first .figure").count() == 12 and tab.locator("#pick option").count() == 28

@@ -6,8 +6,8 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer
 
 from t1.errors import InputError
+from t1.methods import tabular
 from t1.methods.tabular import iterative, knn
-from t1.models import tabular
 
 METHODS = {"knn": knn, "iterative": iterative}
 

@@ -58,7 +58,7 @@ class Memory:
     def fill(self, panel: Panel) -> Fill:
         if panel.n_rows == len(self.values):
             return Fill(np.where(np.isnan(self.values), 1e3, self.values))
-        known = {v for v in self.values[~np.isnan(self.values)].tolist()}
+        known = set(self.values[~np.isnan(self.values)].tolist())
         return Fill(np.where(np.isin(panel.values, list(known)), panel.values, 1e3))
 
 
@@ -159,7 +159,10 @@ def coverage(make, seeds: range) -> dict[str, float]:
         for c in np.unique(gaps.code).tolist():
             inside.setdefault(c, []).append(hit[gaps.code == c])
     by_class = {CLASS_NAMES[c]: float(np.concatenate(hits).mean()) for c, hits in inside.items()}
-    return {**by_class, "all": float(np.concatenate(sum(inside.values(), [])).mean())}
+    return {
+        **by_class,
+        "all": float(np.concatenate([hit for hits in inside.values() for hit in hits]).mean()),
+    }
 
 
 def test_4_intervals_hold_at_the_edges_of_random_walks():
@@ -419,7 +422,7 @@ def test_9_added_rows_are_in_the_provenance(stations, tmp_path):
 
 
 def test_10_the_coarse_pass_sees_only_what_was_observed(monkeypatch):
-    """What the network makes of a long gap at a coarse rate moves the level of the fill, and is never data."""
+    """What the network makes of a gap at a coarse rate moves the level of the fill, and is never data."""
     seen_at: list[tuple[np.ndarray, np.ndarray]] = []
 
     def spy(network, values, observed, period, relation, n_own):

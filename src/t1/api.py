@@ -199,10 +199,10 @@ def fit(
 ) -> FittedFill:
     """Learn to fill a table, and judge it on hidden cells shaped like the table's own gaps.
 
-    The table is a pandas, polars or pyarrow one, or an array (rows, columns). `time` and `id` name columns that
-    say when a row is and which series it belongs to; a pandas index of dates, or a column of dates, serves as time by
-    itself. `kind` overrides what columns are taken for ({"wind_dir": "angle"}).
-    `budget` is "fast" (nothing is trained), a time such as "30s", or "quality".
+    The table is a pandas, polars or pyarrow one, or an array (rows, columns). `time` and `id` name columns
+    that say when a row is and which series it belongs to; a pandas index of dates, or a column of dates,
+    serves as time by itself. `kind` overrides what columns are taken for ({"wind_dir": "angle"}). `budget` is
+    "fast" (nothing is trained), a time such as "30s", or "quality".
     """
     began = clock.perf_counter()
     options = FitOptions(method=method, budget=budget, weights=weights, seed=seed)
@@ -235,7 +235,7 @@ def impute(
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> FilledTable:
-    """Fill the gaps of a table: fit, then apply, on the same table. Options as in `fit` and `FittedFill.apply`.
+    """Fill the gaps of a table: fit, then apply. Options as in `fit` and `FittedFill.apply`.
 
     >>> import numpy as np, t1
     >>> table = np.column_stack([np.arange(60.0), np.arange(60.0) % 7])

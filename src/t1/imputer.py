@@ -36,8 +36,9 @@ KIND = "T1Imputer"
 class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Fill the gaps of multivariate time series with T1.
 
-    With pretrained weights `fit` tunes them on X for `max_seconds` at most (0: not at all), and stops earlier when
-    that no longer helps. Without them (`weights="none"`), or for another network, it trains from scratch.
+    With pretrained weights `fit` tunes them on X for `max_seconds` at most (0: not at all), and stops earlier
+    when that no longer helps. Without them (`weights="none"`), or for another network, it trains from
+    scratch.
 
     weights: None for the shipped ones, a folder that `t1 pretrain` wrote, or "none".
     network: which system learns, t1 or another name of `t1 models`.

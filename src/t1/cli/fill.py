@@ -89,7 +89,7 @@ def _add_learning(p: argparse._ActionsContainer) -> None:
     p.add_argument(
         "--budget",
         default="30s",
-        help="fast (nothing is trained), 30s, 5m, 1h or quality (default: 30s); what filling and judging leave "
+        help="fast (nothing is trained), 30s, 5m, 1h or quality (default: 30s); what judging leaves "
         "of it goes into tuning T1 on the table",
     )
     p.add_argument(

@@ -1,4 +1,4 @@
-"""Dataframes and arrays: which columns are numbers to fill, which say when and what a row is, and the way back."""
+"""Dataframes and arrays: which columns are numbers, which say when and what a row is, and the way back."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Frame:
     ) -> Frame:
         """Read a pandas, polars or pyarrow table, an array (rows, columns) or a list of rows.
 
-        Columns that are not numbers pass through. Without `time`, a pandas index of dates or a column of dates
-        says when the rows are, as in a file.
+        Columns that are not numbers pass through. Without `time`, a pandas index of dates or a column of
+        dates says when the rows are, as in a file.
         """
         if isinstance(data, np.ndarray | list | tuple):
             table = Table.from_any(data)
@@ -115,7 +115,7 @@ def _select(data: Any, positions: Sequence[int]) -> Any:
 
 
 def _write(part: Any, columns: tuple[str, ...], values: FloatArray, observed: BoolArray) -> Any:
-    """The container `part` with its gaps filled; of a wide pandas table a few columns at a time, to save memory."""
+    """The container `part` with its gaps filled; a wide pandas table a few columns at a time, to save memory."""
     if not isinstance(part, pd.DataFrame) or part.shape[1] < 2:
         return Table(np.where(observed, values, np.nan), columns, part).to_native(values)
     pieces = []

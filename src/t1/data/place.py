@@ -16,10 +16,10 @@ from t1.panel import Panel
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A panel in which absent time stamps are rows without values, and where each row of the table stands in it.
+    """A panel in which absent time stamps are empty rows, and where each row of the table stands in it.
 
-    Rows of one series that share a time stamp share a row of the panel: the first one's values, and of the others
-    what the first lacks.
+    Rows of one series that share a time stamp share a row of the panel: the first one's values, and of the
+    others what the first lacks.
     """
 
     panel: Panel

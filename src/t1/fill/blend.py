@@ -1,8 +1,9 @@
 """How much of each method goes into the fill of each column and gap class, learned on CHOOSE cells.
 
-A blend of fills has less error than the best of them when their errors differ. Weights are non-negative and sum to
-one. They are learned per gap class over all columns, then drawn towards what each column's own cells say, the more
-the more events it has. Where a blend is not clearly ahead of linear interpolation, linear fills alone.
+A blend of fills has less error than the best of them when their errors differ. Weights are non-negative and
+sum to one. They are learned per gap class over all columns, then drawn towards what each column's own cells
+say, the more the more events it has. Where a blend is not clearly ahead of linear interpolation, linear fills
+alone.
 """
 
 from dataclasses import dataclass
@@ -71,7 +72,7 @@ def learn_blend(
     event: IntArray,
     scale: FloatArray,
 ) -> Blend:
-    """Weights from the signed errors (methods, cells) of CHOOSE cells; `scale` (vars,) makes columns comparable.
+    """Weights from the signed errors (methods, cells) of CHOOSE cells, in units of `scale` (vars,).
 
     A method that has no answer for a cell is given linear's.
     """
@@ -187,7 +188,7 @@ def _gain(weights: FloatArray, errors: FloatArray, event: IntArray) -> _Gain:
 
 
 def _trusted(shared: _Gain, own: _Gain) -> bool:
-    """A blend fills if it is clearly ahead of linear in all columns and not behind in this one, or ahead here."""
+    """A blend fills if it is clearly ahead of linear in all columns and not behind here, or ahead here."""
     if shared.n_events < FEWEST:
         return False
     if own.n_events < FEWEST:

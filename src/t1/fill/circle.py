@@ -10,8 +10,8 @@ from t1.panel import Panel
 def unwind(panel: Panel, circles: Mapping[int, float], centre: Mapping[int, float] | None = None) -> Panel:
     """The panel with its circular columns unwound: from one observation to the next the shorter way round.
 
-    circles: the length of the circle by column. `centre`: where the middle of a column lay when a fill was fitted; the
-    series are moved by whole turns to lie as near to it as they can.
+    circles: the length of the circle by column. `centre`: where the middle of a column lay when a fill was
+    fitted; the series are moved by whole turns to lie as near to it as they can.
     """
     if not circles:
         return panel

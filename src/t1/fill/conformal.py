@@ -1,8 +1,9 @@
 """Intervals that hold what they promise: each cell's own spread, scaled by what the CALIBRATE cells show.
 
-Every cell has a guess of how far below and above its fill the truth may lie. There are several ways to guess: T1's
-own quantiles, the distance from the nearest observation, or one width for all cells. CHOOSE cells say which guess
-gives the narrowest intervals; CALIBRATE cells say by which factor to stretch it (split conformal prediction).
+Every cell has a guess of how far below and above its fill the truth may lie. There are several ways to guess:
+T1's own quantiles, the distance from the nearest observation, or one width for all cells. CHOOSE cells say
+which guess gives the narrowest intervals; CALIBRATE cells say by which factor to stretch it (split conformal
+prediction).
 """
 
 import math
@@ -71,8 +72,8 @@ class Calibration:
     ) -> tuple[FloatArray, FloatArray]:
         """The lower and upper ends of the intervals of some cells.
 
-        Gaps at an edge are rehearsed shorter than they are. With one width for all cells, those further from an
-        observation than any that was rehearsed get wider by the square root of how much further they are.
+        Gaps at an edge are rehearsed shorter than they are. With one width for all cells, those further from
+        an observation than any that was rehearsed get wider by the square root of how much further they are.
         """
         factor = self.factor[column, code]
         if self.guess == "constant":
@@ -95,8 +96,8 @@ def calibrate(
     """Factors so that a share `level` of the CALIBRATE cells lies inside.
 
     A column and class of few events is drawn towards the class over all columns. A class that was never
-    rehearsed takes the factor of the nearest rehearsed one, wider by the square root of how much longer its gaps
-    are (as errors of a random walk grow), and counts as untested.
+    rehearsed takes the factor of the nearest rehearsed one, wider by the square root of how much longer its
+    gaps are (as errors of a random walk grow), and counts as untested.
     """
     if not 0 < level < 1:
         raise InputError(
@@ -180,7 +181,7 @@ def narrowest(
     column: IntArray,
     scale: FloatArray,
 ) -> str:
-    """The guess whose intervals are narrowest (in the mean over cells) when stretched to hold a share `level`."""
+    """The guess whose intervals are narrowest in the mean when stretched to hold a share `level`."""
     fine = np.isfinite(error)
     width = {}
     for kind, spread in guesses.items():

@@ -106,8 +106,8 @@ class Filled:
     def rows(self, at: IntArray, table: FloatArray | None = None) -> "Filled":
         """The table of some rows, in the order given.
 
-        `table` (rows, vars) are the numbers of those rows themselves: they are kept, and a cell that is missing
-        there but that another row of the same time stamp has is filled with that one's value.
+        `table` (rows, vars) are the numbers of those rows themselves: they are kept, and a cell that is
+        missing there but that another row of the same time stamp has is filled with that one's value.
         """
         known = self.observed[at]
         own = known if table is None else ~np.isnan(table)

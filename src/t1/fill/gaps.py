@@ -1,7 +1,7 @@
 """Gaps of a panel: runs of missing cells along time, how long they are, and of which class.
 
-A gap is *inner* when its series has observations of the column before and after it, else it lies at the *edge*:
-filling it is extrapolation, which is harder, so edges are classes of their own.
+A gap is *inner* when its series has observations of the column before and after it, else it lies at the
+*edge*: filling it is extrapolation, which is harder, so edges are classes of their own.
 """
 
 from dataclasses import dataclass

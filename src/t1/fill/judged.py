@@ -1,7 +1,8 @@
-"""A judged fill: fitted methods, who fills what, calibrated intervals, and how wrong it is. It can be kept and sent.
+"""A judged fill: fitted methods, who fills what, calibrated intervals, how wrong it is; it can be kept.
 
-fit: hide cells in copies of the panel, shaped like its own gaps -> let every method learn without them and fill
-them -> blend. apply: fill any panel of the same columns, with the intervals and the scorecard that the fit measured.
+fit: hide cells in copies of the panel, shaped like its own gaps -> let every method learn without them and
+fill them -> blend. apply: fill any panel of the same columns, with the intervals and the scorecard that the
+fit measured.
 """
 
 from __future__ import annotations
@@ -188,7 +189,7 @@ class JudgedFill:
         )
 
     def score(self, missing: IntArray, calibration: Calibration | None) -> Scorecard:
-        """The scorecard for a table with so many missing cells (vars, classes), from the REPORT cells of the fit."""
+        """The scorecard, from REPORT cells, for a table with so many missing cells (vars, classes)."""
         e = self.evidence
         mine = e.part == REPORT
         column, code, error = e.column[mine], e.code[mine].astype(np.int8), self._error[mine]

@@ -1,7 +1,7 @@
 """Fitted things in a folder: numbers as safetensors, the rest as JSON, never pickle.
 
-Everything that is kept is a dataclass of plain values, arrays, networks and other such dataclasses. Only the classes
-named here are ever made when a folder is read, whatever it says.
+Everything that is kept is a dataclass of plain values, arrays, networks and other such dataclasses. Only the
+classes named here are ever made when a folder is read, whatever it says.
 """
 
 from __future__ import annotations

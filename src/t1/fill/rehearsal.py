@@ -1,9 +1,9 @@
 """A rehearsal: copies of stretches of the panel in which cells are hidden, shaped like the panel's own gaps.
 
-What a method makes of the hidden cells says how good it is. Every hidden cell belongs to one part: CHOOSE (which
-methods fill), CALIBRATE (how wide an interval) or REPORT (how wrong in the end), and no cell of the panel serves
-two parts. The cells of each part are hidden in copies of their own, so that little is hidden at a time. Copies are
-cut into stretches that end somewhere: there gaps at the edge of a series are rehearsed.
+What a method makes of the hidden cells says how good it is. Every hidden cell belongs to one part: CHOOSE
+(which methods fill), CALIBRATE (how wide an interval) or REPORT (how wrong in the end), and no cell of the
+panel serves two parts. The cells of each part are hidden in copies of their own, so that little is hidden at
+a time. Copies are cut into stretches that end somewhere: there gaps at the edge of a series are rehearsed.
 """
 
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ def rehearse(panel: Panel, rng: Generator) -> Rehearsal:
     longest = int(sizes.max(initial=0))
     # A long gap is shortened, within its class if three of it fit: each part needs one.
     limit = min(longest // 4, max(min(96, typical // 3), typical // 6))
-    # Edges are shortened more: how errors grow with the distance is seen on the way, and each part needs a few.
+    # Edges are shortened more, as each part needs a few: how errors grow with the distance is seen on the way.
     edge_limit = min(limit, max(EDGE[-1][0], typical // 9))
     events = own_events(runs, alive, limit, edge_limit) if has_gaps else default_events(alive, limit)
     if limit and len(events):
@@ -208,7 +208,7 @@ class _Board:
         self.rows_of = [np.flatnonzero(part == p) for p in PARTS]
 
     def place(self, event: Event) -> bool:
-        """Hide an event in a copy, where it touches no other and its runs keep their class; False: no room."""
+        """Hide an event in a copy, where it touches no other and keeps its class; False: there is no room."""
         within = self.cells[event.column].sum(axis=1) + event.length <= self.budget[event.column]
         if not within.any():
             return False

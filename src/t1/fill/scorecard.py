@@ -116,7 +116,7 @@ def score(
     scale: FloatArray,
     forced: str | None,
 ) -> Scorecard:
-    """Score REPORT cells: arrays (cells,), `errors` (methods, cells), `missing` (vars, classes), `scale` (vars,)."""
+    """Score REPORT cells: arrays (cells,); `errors` (methods, cells), `missing` (vars, classes)."""
     size, sizes = np.abs(error), np.abs(np.where(np.isfinite(errors), errors, errors[:1]))
     group = column * N_CLASSES + code
     n_groups = len(columns) * N_CLASSES

@@ -1,8 +1,9 @@
 """The one list of methods: what fills a gap, who made it, what it needs, and where it is.
 
-`t1 impute`, `t1 bench` and `t1 models` read it. A method is imported only when it is asked for. A new one is a file and
-an entry here; the contract tests find it by themselves. A method is either a network (`t1.models`), which the training
-loop trains, or a class with `fit(panel, learning)` and `fill(panel)` (`t1.methods`).
+`t1 impute`, `t1 bench` and `t1 models` read it. A method is imported only when it is asked for. A new one is
+a file and an entry here; the contract tests find it by themselves. A method is either a network
+(`t1.models`), which the training loop trains, or a class with `fit(panel, learning)` and `fill(panel)`
+(`t1.methods`).
 """
 
 import dataclasses

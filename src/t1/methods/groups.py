@@ -23,9 +23,9 @@ class Group:
 def group_columns(panel: Panel) -> list[Group]:
     """Groups that overlap, so that no column is without those closest to it.
 
-    The column with the greatest sum of absolute correlations opens a group and takes the columns it correlates
-    with most; the rest is grouped likewise. Then each group is joined by the outsiders closest to its members.
-    Columns without a value are in no group.
+    The column with the greatest sum of absolute correlations opens a group and takes the columns it
+    correlates with most; the rest is grouped likewise. Then each group is joined by the outsiders closest to
+    its members. Columns without a value are in no group.
     """
     alive = np.flatnonzero(panel.known)
     if len(alive) <= MOST:

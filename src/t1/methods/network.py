@@ -166,8 +166,8 @@ def _split(
 ) -> tuple[WindowSet, WindowSet]:
     """Training and validation windows over shared rows: the last `valid_share` of every series validates.
 
-    Where all series are too short to be cut in two, the last ones of many validate whole; a few serve both ends,
-    as none can be spared for validation only.
+    Where all series are too short to be cut in two, the last ones of many validate whole; a few serve both
+    ends, as none can be spared for validation only.
     """
     if not 0 <= valid_share < 1:
         raise InputError(

@@ -45,7 +45,7 @@ def linear(values: FloatArray, *, positions: npt.ArrayLike | None = None) -> Flo
         gap = np.isnan(column)
         if gap.any() and not gap.all():
             known = column[~gap]
-            # the difference of two huge numbers is no number: a quarter of each is exact, and so is four times it
+            # huge numbers have no difference: a quarter of each is exact, and so is four times the result
             part = 0.25 if np.abs(known).max() > HUGE else 1.0
             filled[gap, j] = np.interp(where[gap], where[~gap], known * part) / part
     return filled

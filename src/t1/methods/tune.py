@@ -1,4 +1,4 @@
-"""T1 tuned on the panel: the pretrained weights go on learning from windows of this table, as long as that helps."""
+"""T1 tuned on the panel: the pretrained weights go on learning from its windows, as long as that helps."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ def fill_series(
 ) -> Levels:
     """Fill a series (time, vars) in standard units, NaN where missing.
 
-    Gaps longer than the network can look across get their level from the same network at a coarser rate: there
-    the mean of every `rate` rows is one row. Only the first `n_own` columns matter, the others help.
+    Gaps longer than the network can look across get their level from the same network at a coarser rate:
+    there the mean of every `rate` rows is one row. Only the first `n_own` columns matter, the others help.
     """
     observed = ~np.isnan(values)
     n_own = values.shape[1] if n_own is None else n_own
@@ -101,7 +101,7 @@ def run_windows(
     relation: Relation,
     n_own: int,
 ) -> Levels:
-    """Windows that overlap by half, of which those with a gap; each cell trusts the middle of a window most."""
+    """Windows that overlap by half, if they have a gap; each cell trusts the middle of a window most."""
     window, (length, n_vars) = network.config.window, values.shape
     n = max(length, window)
     if n > length:
@@ -150,7 +150,7 @@ def _levels(
 
 
 def _season(known: Float32Array, observed: BoolArray, period: int | None) -> list[Float32Array]:
-    """What the two nearest observations of the same phase before and after each cell say, and their weight."""
+    """The two nearest observations of the same phase before and after each cell, and their weight."""
     if period is None or period >= len(known):
         return [np.zeros_like(known)] * 4
     parts = []
@@ -210,7 +210,7 @@ def _with_level(fine: Levels, coarse: Levels, rate: int, weight: Float32Array) -
 
 
 def _gap_sizes(observed: BoolArray) -> tuple[IntArray, IntArray]:
-    """For every missing cell the length of its run and the rows to the nearest observation; 0 where observed."""
+    """For every missing cell the length of its run and the distance to an observation; 0 where observed."""
     n = len(observed)
     rows = np.arange(n)[:, None]
     before = np.maximum.accumulate(np.where(observed, rows, -1), axis=0)
