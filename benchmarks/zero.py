@@ -5,8 +5,8 @@
     python benchmarks/zero.py run --saits 60 --scenarios mix --tables held-out
     python benchmarks/zero.py table                    # geometric means of error relative to linear interpolation
 
-Rows go to results/zero.jsonl; what is there is not run again. Tables: the corpus's held-out part and the
-paper's datasets, of each the longest series, at most 3,000 rows x 32 columns.
+Rows go to results/zero.jsonl; what is there is not run again. Tables: the corpus's held-out part and the paper's
+datasets, of each the longest series, at most 3,000 rows x 32 columns.
 """
 
 import argparse
@@ -251,11 +251,11 @@ def table(a: argparse.Namespace) -> None:
                 cover = [r["coverage"] for r in bands]
                 inside = np.mean([0.88 <= c <= 0.92 for c in cover])
                 lines += [
-                    "", f"90 % intervals of the {method} hold {np.mean(cover):.3f} of the hidden cells on
-                    average, " f"{min(cover):.3f} to {max(cover):.3f}; {inside:.0%} of {len(bands)} fills lie
-                    within 0.88 to 0.92. " f"Mean width {np.mean([r['width'] for r in bands]):.3f} deviations;
-                    with one width for all cells of a " f"column and gap class {np.mean([r['width_constant']
-                    for r in bands]):.3f}.",
+                    "",
+                    f"90 % intervals of the {method} hold {np.mean(cover):.3f} of the hidden cells on average, "
+                    f"{min(cover):.3f} to {max(cover):.3f}; {inside:.0%} of {len(bands)} fills lie within 0.88 to 0.92. "
+                    f"Mean width {np.mean([r['width'] for r in bands]):.3f} deviations; with one width for all cells of a "
+                    f"column and gap class {np.mean([r['width_constant'] for r in bands]):.3f}.",
                 ]
     weights = sorted({r["weights"] for r in rows()})
     lines += ["", f"Weights: {', '.join(weights)}. ![Error relative to linear interpolation](zero.svg)", ""]
