@@ -3,8 +3,8 @@
     python benchmarks/coverage.py                     # ETTh1 and Weather, 0.9, nothing is trained
     python benchmarks/coverage.py --level 0.8 --budget 2m
 
-Hidden are single points, short runs, day-long outages, gaps of 100 to 200 rows, and the beginning or the end of every
-second column. `t1.impute` calibrates on cells that it holds out itself: these here it never sees.
+Hidden are single points, short runs, day-long outages, gaps of 100 to 200 rows, and the beginning or the end
+of most columns. `t1.impute` calibrates on cells that it holds out itself: these here it never sees.
 """
 
 import argparse

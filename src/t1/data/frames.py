@@ -115,7 +115,7 @@ def _select(data: Any, positions: Sequence[int]) -> Any:
 
 
 def _write(part: Any, columns: tuple[str, ...], values: FloatArray, observed: BoolArray) -> Any:
-    """The container `part` with its gaps filled; a wide pandas table a few columns at a time, to save memory."""
+    """The container `part` with its gaps filled; a wide pandas table a few columns at a time."""
     if not isinstance(part, pd.DataFrame) or part.shape[1] < 2:
         return Table(np.where(observed, values, np.nan), columns, part).to_native(values)
     pieces = []

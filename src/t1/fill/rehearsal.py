@@ -71,7 +71,7 @@ def rehearse(panel: Panel, rng: Generator) -> Rehearsal:
     longest = int(sizes.max(initial=0))
     # A long gap is shortened, within its class if three of it fit: each part needs one.
     limit = min(longest // 4, max(min(96, typical // 3), typical // 6))
-    # Edges are shortened more, as each part needs a few: how errors grow with the distance is seen on the way.
+    # Edges are shortened more, as each part needs a few; how errors grow with distance is seen on the way.
     edge_limit = min(limit, max(EDGE[-1][0], typical // 9))
     events = own_events(runs, alive, limit, edge_limit) if has_gaps else default_events(alive, limit)
     if limit and len(events):

@@ -103,6 +103,6 @@ class Pace:
         whole = then - self.began + work
         if work * (1 - share) + (self.times - 1) * whole > budget.left():
             raise LeftOut(
-                f"{self.name} was left out: it would take about {whole * self.times:.0f} s, more than is left
-                " "of the budget"
+                f"{self.name} was left out: it would take about {whole * self.times:.0f} s, more than is "
+                "left of the budget"
             )
