@@ -23,6 +23,7 @@ SOME = 50  # rows for a quick look
 MOSTLY = 9  # numbers for each text cell: from there on the text is taken for a mistake
 NO_CLOCK = ("%H", "%I")
 STAMP = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])([0-5]\d([0-5]\d)?)?")
+ROW_NAME = re.compile(r"#|no\.?|nr\.?|index|idx|row|record|rec|unnamed: 0|row_?num(ber)?", re.IGNORECASE)
 EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")
 COUNT_NAMES = ("t", "elapsed", "elapsed_time", "time_s", "time (s)", "time [s]", "seconds", "t (s)", "t [s]")
 
@@ -234,7 +235,7 @@ class Sheet:
                 self.passed_through[name] = "holds time stamps"
             elif not self.choice.named and self._is_code(j):
                 self.passed_through[name] = "holds codes that begin with 0"
-            elif j == 0 and self._nameless(j) and len(self.names) > 1 and self._counts_rows(j):
+            elif not self.choice.named and self._counts_rows(j):
                 self.passed_through[name] = "counts the rows"
             elif not self.choice.named and self._blank_means_zero(j):
                 value = self.numbers.values[:, j]
@@ -335,8 +336,15 @@ class Sheet:
         return decode(self.cells.cell(row, j), self.encoding).strip()[:60]
 
     def _counts_rows(self, j: int) -> bool:
+        """Whether a column is the number of its row: called so, or without a name and in front."""
         column = self.numbers.values[:, j]
-        return bool((np.diff(column) == 1).all() and column[0] in (0, 1))
+        nameless = j == 0 and self._nameless(j) and len(self.names) > 1 and column[0] in (0, 1)
+        named = ROW_NAME.fullmatch(self.names[j].strip()) is not None and len(column) > 2
+        if not nameless and not named:
+            return False
+        steps = np.diff(column[~np.isnan(column)])
+        # rows may have been taken out, or added without a number
+        return bool((steps >= 1).all() and (steps == 1).sum() >= 0.9 * (len(column) - 1))
 
 
 def _is_even(steps: FloatArray) -> bool:
