@@ -46,7 +46,6 @@ def test_pandas_keeps_everything_but_the_gaps():
     assert (where["time"] == table.index[where["row"]]).all()
     assert result.scorecard.cells > 0 and "linear" in result.scorecard.verdict.lower()
     assert {"linear", "seasonal", "regression", "t1"} <= set(result.scorecard.by_method)
-    assert "t1" in result.scorecard.verdict  # the network takes part without any training
     assert "cells filled" in str(result) and result.scorecard.verdict[:20] in str(result)
 
 

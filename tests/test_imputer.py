@@ -18,6 +18,7 @@ import t1
 from t1.errors import InputError
 
 QUICK = {
+    "weights": "none",
     "n_channels": 4,
     "window": 24,
     "max_epochs": 1,

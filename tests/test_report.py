@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from t1.fill.engine import classic_candidates, fill_table
 
+from closed_form import fit_closed
 from t1.errors import InputError
 from t1.fill.rules import Rules
+from t1.panel import Panel
 from t1.report import write_report
 from t1.report.figures import View, payload, series, unique_labels
 from t1.report.thin import thin
@@ -39,8 +40,9 @@ def hourly(n):
     return np.datetime64("2024-01-01") + np.arange(n) * np.timedelta64(1, "h")
 
 
-def fill(values, columns, **more):
-    return fill_table(values, columns, classic_candidates()[:3], **{"level": 0.9, **more})
+def fill(values, columns, *, names=("linear", "nearest", "regression"), **more):
+    panel = Panel.of(values, columns)
+    return fit_closed(panel, names=names).fill(panel, **{"level": 0.9, **more})
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +90,37 @@ def test_the_page_asks_for_nothing_and_escapes_every_name(report, filled):
 
 
 def test_the_scorecard_shows_every_column_and_class(report, filled):
-    rows = re.findall(r"<tr><th scope=\"row\".*?</tr>", report.read_text(encoding="utf-8"))
+    rows = re.findall(r"<tr><th scope=\"row\" class.*?</tr>", report.read_text(encoding="utf-8"))
     assert len(rows) == len(filled.scorecard.scores)
     assert f"<td>{filled.scorecard.scores[0].mae:,.4g}</td>" in rows[0]
+
+
+def test_it_says_what_was_not_tested_and_what_the_intervals_reached(report, filled, tmp_path):
+    text = report.read_text(encoding="utf-8")
+    reached = filled.scorecard.coverage
+    assert f"asked 90%, reached {reached:.0%} of the held-out cells" in text
+    assert "about 90" not in text
+    values = np.random.default_rng(3).normal(size=(1000, 2)).cumsum(axis=0)
+    values[400:600, 0] = values[50:80, 0] = values[850:880, 0] = values[-40:, 1] = np.nan
+    made = fill(values, ["a", "b"])
+    write_report(tmp_path / "r.html", made, times=None, original_name="x")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    rows = re.findall(r"<tr><th scope=\"row\".*?</tr>", text)
+    assert [("not tested" in row) for row in rows[: len(made.scorecard.scores)]] == [
+        not s.tested for s in made.scorecard.scores
+    ]
+    assert any("96+" in row and "not tested" in row for row in rows)
+    assert any("edge 24+" in row for row in rows)
+    assert "Their intervals follow a rule" in text
+
+
+def test_every_methods_error_is_shown_not_only_the_winners(report, filled):
+    text = report.read_text(encoding="utf-8")
+    table_of_all = re.search(r'<table class="every">.*?</table>', text)[0]
+    for name, error in filled.scorecard.by_method.items():
+        assert f'<th scope="row">{name}</th><td>{error:,.4g}</td>' in table_of_all
+    assert f"<td>{filled.scorecard.scaled_mae:,.4g}</td>" in table_of_all
+    assert len(filled.scorecard.by_method) == 3
 
 
 def test_it_is_written_at_once_or_not_at_all(filled, tmp_path, monkeypatch):
@@ -129,13 +159,13 @@ def test_wrong_times_are_refused(filled, tmp_path):
 def test_long_and_wide_tables_stay_small(shape, tmp_path):
     names = [f"c{j}" for j in range(shape[1])]
     path = tmp_path / "r.html"
-    made = fill_table(table(*shape), names, classic_candidates()[:1], level=0.9)
+    made = fill(table(*shape), names, names=("linear",))
     write_report(path, made, times=hourly(shape[0]), original_name="x")
     assert path.stat().st_size - len(plotly_js) < 10_000_000
 
 
 @pytest.mark.parametrize(
-    "values", [np.full((1, 1), 3.0), np.full((5, 2), np.nan), np.full((0, 2), 1.0), np.zeros((9, 0))]
+    "values", [np.full((1, 1), 3.0), np.array([[1.0, np.nan], [np.nan, 2.0]]), np.full((30, 1), 2.0)]
 )
 def test_tables_with_next_to_nothing(values, tmp_path):
     made = fill(values, [f"c{j}" for j in range(values.shape[1])])

@@ -16,7 +16,7 @@ from t1.bench.evaluate import Fill, evaluate, network_fill
 from t1.bench.machine import commit, forget_peak_memory, peak_memory_mb, versions
 from t1.bench.methods import SeriesSearch, method_fill, score_series
 from t1.bench.scenarios import Scenario, scenarios, training_hide
-from t1.bench.standard import SERIES, UNTRAINED
+from t1.bench.standard import PRETRAINED, SERIES, UNTRAINED
 from t1.bench.store import Row, Store, latest
 from t1.bench.study import MAX_EPOCHS, PATIENCE, Run
 from t1.data.catalog import Dataset, load, spec
@@ -29,6 +29,7 @@ from t1.run_state import FitResult, identity
 from t1.schedule import TrainConfig
 from t1.source import fingerprint
 from t1.train import fit
+from t1.weights import load_pretrained
 
 Outcome = Literal["done", "was done", "stopped", "busy elsewhere", "no weights to score"]
 Facts = dict[str, Any]  # what a row says of a training
@@ -208,7 +209,10 @@ class _Network:
         train = work.dataset.train
         with own_randomness(device) as seed_torch:
             seed_torch(run.seed)
-            self.model = build(run.model, n_vars=train.n_vars, window=train.window, **run.settings)
+            if run.start == PRETRAINED:
+                self.model: Model = load_pretrained().for_variables(train.n_vars, middle_only=True)
+            else:
+                self.model = build(run.model, n_vars=train.n_vars, window=train.window, **run.settings)
         if run.loss == "absolute":
             self.model.__dict__["loss"] = partial(absolute_loss, self.model)
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from t1.arrays import FloatArray
+from t1.data.blocks import column_blocks
 from t1.methods.base import Fill, Learning
 from t1.methods.seasons import mean_cycle
 from t1.methods.simple import linear, locf, mean, nearest, over_season
@@ -25,8 +26,11 @@ class _Columnwise:
         raise NotImplementedError
 
     def fill(self, panel: Panel) -> Fill:
-        parts = [self.rule(series) for series in panel.series()]
-        return Fill(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        out = np.empty(panel.values.shape)
+        for span in panel.spans:
+            for block in column_blocks(out[span].shape):  # what is made on the way stays small
+                out[span, block] = self.rule(panel.values[span, block])
+        return Fill(out)
 
 
 class Linear(_Columnwise):
@@ -80,6 +84,8 @@ class Seasonal:
         out = np.full(panel.values.shape, np.nan)
         for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
             cycle = self.cycles.get(key)
-            if cycle is not None:
-                out[span] = over_season(panel.values[span], cycle, phase)
+            if cycle is None:
+                continue
+            for block in column_blocks(out[span].shape):
+                out[span, block] = over_season(panel.values[span, block], cycle[:, block], phase)
         return Fill(out)

@@ -146,11 +146,13 @@ def _new(name: str, n_vars: int, window: int, n_channels: int) -> Model:
 
 def _hide(pattern: str, rate: float | tuple[float, float], donor: BoolArray) -> Hide:
     """Draws the cells to hide in a batch, with the gaps of `donor` (row, vars) to copy."""
-    settings = {"rate": rate if isinstance(rate, int | float) else (rate[0], rate[1])}
+    settings: dict[str, Any] = {"rate": rate if isinstance(rate, int | float) else (rate[0], rate[1])}
     if pattern not in ("mixed", "point", "mnar"):  # the others have no rate
         settings = {}
 
     def hidden(values: Any, observed: Any, rng: np.random.Generator) -> Any:
+        if pattern == "mnar" and not isinstance(rate, int | float):  # it knows no range: one rate per batch
+            settings["rate"] = rng.uniform(*rate)
         mask = hide(pattern, observed, rng=rng, values=values, donor_observed=donor, **settings)
         if not mask.any() and observed.any():  # a tiny table: hide one cell, or there is nothing to learn
             mask.flat[rng.choice(np.flatnonzero(observed))] = True

@@ -90,13 +90,17 @@ def learn_regression(
     rehearses those of another.
     """
     columns, centre, scale = _standard(values)
-    standard = (values[:, columns] - centre) / scale
-    cycle = None if period is None or period >= len(values) else mean_cycle(standard, period)
+    cycle = None if period is None or period >= len(values) else np.empty((period, len(columns)))
+    observed = np.empty((len(values), len(columns)), dtype=bool)
+    for block in column_blocks(observed.shape):  # a whole table in standard units would take too much memory
+        standard = (values[:, columns[block]] - centre[block]) / scale[block]
+        observed[:, block] = ~np.isnan(standard)
+        if cycle is not None:
+            cycle[:, block] = mean_cycle(standard, len(cycle))
     rows = _rehearsed_rows(len(values), period)
     table = values if len(rows) == len(values) else values[rows]
     helpers = _helpers(_Filler(table, columns, centre, scale, cycle, 0).fill, n_helpers)
     hidden = np.zeros((len(columns), len(rows)), dtype=bool)
-    observed = ~np.isnan(standard)
     with_gaps = ~np.all(observed, axis=0)
     donors = np.flatnonzero(with_gaps)
     for j in range(len(columns)):

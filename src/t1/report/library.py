@@ -9,9 +9,10 @@ from t1.errors import InputError
 
 def plotly_js() -> str:
     """The library that the page brings with it."""
-    _need_plotly()
-    from plotly.offline import get_plotlyjs
-
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise _no_plotly() from None
     return str(get_plotlyjs())
 
 
@@ -23,13 +24,13 @@ def check_report(path: str | os.PathLike[str]) -> None:
             cure="Give a name that ends in .html; a browser prints it as PDF.",
             option="report",
         )
-    _need_plotly()
-
-
-def _need_plotly() -> None:
     if find_spec("plotly") is None:
-        raise InputError(
-            "a report needs plotly, which is not installed",
-            cure="Install it: pip install 't1-impute[report]'",
-            option="report",
-        )
+        raise _no_plotly()
+
+
+def _no_plotly() -> InputError:
+    return InputError(
+        "a report needs plotly, which is not installed",
+        cure="Install it: pip install 't1-impute[report]'",
+        option="report",
+    )

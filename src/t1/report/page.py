@@ -162,7 +162,7 @@ def _scorecard(filled: Filled) -> str:
         zip(unique := list(dict.fromkeys(s.column for s in scores)), unique_labels(unique), strict=True)
     )
     heads = ["Column", "Gap length", "Method", "MAE", "MAE of linear", "Against linear", "RMSE"]
-    heads += ["RMSE of linear", *(["Coverage"] if wide else []), "Cells to fill", "Cells tested"]
+    heads += ["RMSE of linear", *(["Coverage"] if wide else []), "Cells to fill", "Cells tested in gaps"]
     head = "".join(f'<th scope="col"{" class=word" if h == "Method" else ""}>{h}</th>' for h in heads)
     lines, previous = [], None
     for s in scores:
@@ -172,6 +172,8 @@ def _scorecard(filled: Filled) -> str:
     if len(scores) < len(card.scores):
         note = f"<p>The {len(scores)} rows with the most cells to fill, of {len(card.scores):,}.</p>"
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    if any(not s.tested for s in scores):
+        note += "<p>Not tested: gaps of this kind could not be rehearsed. Their intervals follow a rule.</p>"
     return f'{note}<div class="scroll" tabindex="0" role="region" aria-label="Scorecard">{table}</div>'
 
 
@@ -182,12 +184,16 @@ def _score_row(s: Score, label: str, wide: bool, *, again: bool) -> str:
         change, kind = ("same", "") if abs(gain) < 0.0005 else (f"{gain:+.1%}".replace("-", "−"), "worse")
         kind = "better" if gain <= -0.0005 else kind
     name = f'<th scope="row" class="{"again" if again else "first"}">{escape(label)}</th>'
-    row = f'{name}<td>{s.gap.replace("-", "–")}</td><td class="word">{escape(s.method)}</td>'
+    every = ", ".join(f"{method} {_number(mae)}" for method, mae in s.by_method.items())
+    row = f"{name}<td>{s.gap.replace('-', '–')}</td>"
+    row += f'<td class="word" title="MAE: {escape(every)}">{escape(s.method)}</td>'
     row += f"<td>{_number(s.mae)}</td><td>{_number(s.linear_mae)}</td>"
     row += f'<td class="{kind}">{change}</td><td>{_number(s.rmse)}</td><td>{_number(s.linear_rmse)}</td>'
     if wide:
         row += f"<td>{'–' if s.coverage is None else format(s.coverage, '.0%')}</td>"
-    return f"<tr>{row}<td>{s.missing:,}</td><td>{s.cells:,}</td></tr>"
+    tested = f"{s.cells:,} in {s.events:,}" if s.cells else ""
+    tested += "" if s.tested else f"{'; ' if tested else ''}<em>not tested</em>"
+    return f"<tr>{row}<td>{s.missing:,}</td><td>{tested}</td></tr>"
 
 
 def _methods(filled: Filled) -> str:
@@ -197,10 +203,31 @@ def _methods(filled: Filled) -> str:
         return "<p>No cell was filled.</p>"
     columns = int(np.count_nonzero(~filled.observed.all(axis=0)))
     note = f" The {BARS} columns with the most missing cells are drawn." if columns > BARS else ""
-    return f"<p>Cells filled by each method: {', '.join(used)}.{note}</p>"
+    return f"<p>Cells filled by each method or blend: {', '.join(used)}.{note}</p>{_every_method(filled)}"
+
+
+def _every_method(filled: Filled) -> str:
+    """The error of every method that was tried, also of those that fill nothing."""
+    tried = filled.scorecard.by_method
+    if not tried:
+        return ""
+    ours = filled.scorecard.scaled_mae
+    errors = {**({"this fill": ours} if ours is not None else {}), **tried}
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td>{_number(error)}</td></tr>'
+        for name, error in sorted(errors.items(), key=lambda item: item[1])
+    )
+    head = '<tr><th scope="col">Method</th><th scope="col">Mean absolute error</th></tr>'
+    return (
+        "<p>Every method on the same held-out cells, in units of each column's spread:</p>"
+        f'<table class="every"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+    )
 
 
 def _series_note(filled: Filled) -> str:
-    level = filled.scorecard.level
-    band = f" The band holds the true value in about {level:.0%} of the cases." if level else ""
+    card = filled.scorecard
+    band = ""
+    if card.level is not None:
+        reached = "untested" if card.coverage is None else f"{card.coverage:.0%} of the held-out cells"
+        band = f" Bands that hold the true value: asked {card.level:.0%}, reached {reached}."
     return f"Filled stretches are drawn apart from what was observed.{band}"
