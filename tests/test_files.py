@@ -302,6 +302,14 @@ def test_a_row_number_is_no_measurement(put):
     assert file.columns == ("a",) and file.passed_through == {"column 1": "counts the rows"}
 
 
+@pytest.mark.parametrize("name", ["#", "No", "RECORD", "index", "Unnamed: 0"])
+def test_a_column_that_is_called_and_counts_so_is_left_alone(put, name):
+    file = read_file(put(f"x,{name}\n1.5,100\n,101\n2.5,102\n"))
+    assert file.columns == ("x",) and file.passed_through == {name: "counts the rows"}
+    assert read_file(put(f"x,{name}\n1.5,100\n,101\n2.5,103\n")).columns == ("x", name)
+    assert read_file(put(f"x,{name}\n1.5,100\n,101\n2.5,102\n"), columns=[name]).columns == (name,)
+
+
 def test_extra_columns_keep_blank_lines_and_the_missing_last_line_break(put, tmp_path):
     file = read_file(put("d,a\n2020-01-01,1.25\n\n2020-01-02,"))
     lo, why = np.array([np.nan, 0.123]), np.array(["x,y", None], dtype=object)

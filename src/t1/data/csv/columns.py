@@ -6,25 +6,22 @@ import re
 
 import numpy as np
 
-from t1.arrays import AnyArray, FloatArray
+from t1.arrays import AnyArray
+from t1.data.csv.find_time import STAMP
 from t1.data.csv.numbers import Numbers
 from t1.data.csv.scan import Cells
 from t1.data.csv.styles import Style, find_style, may_have_style
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
-from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
+from t1.data.dates import is_time_name
 from t1.data.ids import is_id_name, repeated, tell_apart
 from t1.data.reading import Reading
-from t1.data.time_columns import Source, TimeColumns, combine, find_clock, find_parts
-from t1.data.time_format import TimeFormat
+from t1.data.time_columns import Source, TimeColumns
 from t1.errors import InputError
 
 SOME = 50  # rows for a quick look
 MOSTLY = 9  # numbers for each text cell: from there on the text is taken for a mistake
-NO_CLOCK = ("%H", "%I")
-STAMP = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])([0-5]\d([0-5]\d)?)?")
-EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")
-COUNT_NAMES = ("t", "elapsed", "elapsed_time", "time_s", "time (s)", "time [s]", "seconds", "t (s)", "t [s]")
+ROW_NAME = re.compile(r"#|no\.?|nr\.?|index|idx|row|record|rec|unnamed: 0|row_?num(ber)?", re.IGNORECASE)
 
 
 class Sheet:
@@ -52,9 +49,9 @@ class Sheet:
         self._kept: dict[int, list[str]] = {}
         # quick looks at all columns at once, so that few of many have to be looked at closely
         some = slice(0, SOME)
-        self._largest = np.fmax.reduce(numbers.values[some], axis=0)
+        self.largest = np.fmax.reduce(numbers.values[some], axis=0)
         self._zero_first = (cells.data[cells.starts(some)] == ord("0")).any(axis=0)
-        self.source = Source(names, self.all_texts, self._whole_column)
+        self.source = Source(names, self.all_texts, self.whole_column)
 
     def texts(self, column: int, limit: int | None = None) -> list[str]:
         """The cells of one column as text."""
@@ -69,108 +66,6 @@ class Sheet:
     def forget_texts(self) -> None:
         """Free the memory of texts that nobody will ask for again."""
         self._kept.clear()
-
-    # ------------------------------------------------------------ time
-
-    def find_time(self) -> TimeColumns | None:
-        """The columns that say when: those the user named, or what is named or written like a time."""
-        if self.choice.time:
-            return self._explicit_time(self.choice.time)
-        free = [
-            j
-            for j in range(len(self.names))
-            if j not in self.choice.id and not (self.choice.named and j in self.choice.wanted)
-        ]
-        named = [j for j in free if is_time_name(self.names[j])]
-        others = [j for j in np.flatnonzero(self.numbers.n_texts).tolist() if j in free and j not in named]
-        found: list[str] = []
-        for j in named + others:
-            if j in others and not looks_like_dates([t for t in self.texts(j, 50) if t]):
-                continue
-            dates, texts = self._dates(j)
-            bad = np.isnat(dates.times)
-            if dates.format.unit == "step" and not self.choice.id:  # a lap time is no time stamp
-                bad = np.append(False, np.diff(dates.times) < np.timedelta64(0))
-            if not bad.any():
-                return self._with_clock(j, dates)
-            if j in named or bad.mean() <= 0.1:
-                i = int(bad.argmax())
-                found.append(
-                    f"column {self.names[j]!r} looks like the time, but line {self.cells.line(i)} has "
-                    f"{texts[i][:40]!r}; the rows are taken in their order."
-                )
-        numeric = None if self.choice.named else self._numeric_time([j for j in free if j not in named])
-        if numeric is not None:
-            return numeric
-        parts = None if self.choice.named else find_parts(self.source, named=self.named)
-        if parts is not None and not set(parts.at) & set(self.choice.id):
-            return parts
-        self.problems += found
-        return None
-
-    def _numeric_time(self, free: list[int]) -> TimeColumns | None:
-        """Numbers that are time stamps: 202001312300, seconds since 1970, or evenly counted seconds."""
-        for j in free:
-            if not self._largest[j] >= 1e9 and self.names[j].strip().lower() not in COUNT_NAMES:
-                continue
-            column = self._whole_column(j)
-            if column is None or np.isnan(column).any() or len(column) < 2:
-                continue
-            forward = bool((np.diff(column) > 0).all())
-            first, name = self.texts(j, 1)[0], self.names[j].strip().lower()
-            stamps = STAMP.fullmatch(first) is not None
-            epoch = forward and column[0] >= 1e9 and EPOCH_NAME.search(name) is not None
-            counts = forward and name in COUNT_NAMES and len(column) >= 5 and _is_even(np.diff(column))
-            if stamps or epoch or counts:
-                dates, _ = self._dates(j)
-                if not np.isnat(dates.times).any() and (counts or dates.format.unit != "step"):
-                    return TimeColumns((j,), dates.times, (dates.format,))
-        return None
-
-    def _with_clock(self, j: int, dates: Dates) -> TimeColumns:
-        """A column of dates together with the clock beside it, if the dates have none themselves."""
-        alone = TimeColumns((j,), dates.times, (dates.format,), dates.note)
-        if dates.format.unit or any(clock in dates.format.pattern for clock in NO_CLOCK):
-            return alone
-        both = find_clock(self.source, j, day_first=self.reading.dayfirst)
-        return alone if both is None or np.isnat(both.times).any() else both
-
-    def _dates(self, j: int) -> tuple[Dates, list[str]]:
-        texts = self.all_texts(j)
-        if self.reading.time_format is not None:
-            return read_dates(texts, pattern=self.reading.time_format), texts
-        column = self.numbers.values[:, j]
-        if self._is_numeric(j):
-            if np.isnan(column).any():
-                nothing = np.where(np.isnan(column), np.datetime64("NaT"), np.datetime64(0, "ns"))
-                return Dates(nothing, TimeFormat()), texts
-            return read_numeric_dates(column, texts), texts
-        return read_dates(texts, day_first=self.reading.dayfirst), texts
-
-    def _explicit_time(self, at: tuple[int, ...]) -> TimeColumns:
-        if len(at) > 1:
-            both = combine(self.source, at, day_first=self.reading.dayfirst, pattern=self.reading.time_format)
-            if both is None:
-                row = " ".join(self.texts(j, 1)[0] for j in at)
-                raise InputError(
-                    f"{' and '.join(self.names[j] for j in at)} together are no time (first row: {row!r}).",
-                    cure="Name a date and a clock, or year, month, day, hour, or the format (time_format).",
-                    option="time",
-                )
-            return both
-        dates, texts = self._dates(at[0])
-        bad = np.isnat(dates.times)
-        if bad.any():
-            i = int(bad.argmax())
-            raise InputError(
-                f"the time column {self.names[at[0]]!r} has {texts[i][:60]!r} on line {self.cells.line(i)}, "
-                "which is no date in the format of the column.",
-                cure="Correct the line, name another column (time), or give the format (time_format).",
-                option="time",
-            )
-        return TimeColumns(at, dates.times, (dates.format,), dates.note)
-
-    # ------------------------------------------------------------ series and numbers
 
     def find_ids(self, time: TimeColumns | None) -> tuple[tuple[int, ...], AnyArray | None]:
         """The columns that tell series apart, and each row's id."""
@@ -203,7 +98,7 @@ class Sheet:
         """Whether a column is text, or whole numbers under the name of an id."""
         if self.numbers.n_texts[j]:
             return True
-        column = self._whole_column(j)
+        column = self.whole_column(j)
         return column is not None and is_id_name(self.names[j]) and bool((column == np.rint(column)).all())
 
     def find_numeric(self, taken: tuple[int, ...]) -> list[int]:
@@ -234,7 +129,7 @@ class Sheet:
                 self.passed_through[name] = "holds time stamps"
             elif not self.choice.named and self._is_code(j):
                 self.passed_through[name] = "holds codes that begin with 0"
-            elif j == 0 and self._nameless(j) and len(self.names) > 1 and self._counts_rows(j):
+            elif not self.choice.named and self._counts_rows(j):
                 self.passed_through[name] = "counts the rows"
             elif not self.choice.named and self._blank_means_zero(j):
                 value = self.numbers.values[:, j]
@@ -283,7 +178,7 @@ class Sheet:
 
     def _is_stamp(self, j: int) -> bool:
         """Whether numbers are time stamps such as 202001312300, beside those that were taken as the time."""
-        if not self._largest[j] >= 1.9e9:
+        if not self.largest[j] >= 1.9e9:
             return False
         some = [text for text in self.texts(j, SOME) if text]
         return bool(some) and all(STAMP.fullmatch(text) for text in some)
@@ -307,11 +202,13 @@ class Sheet:
     def _is_text(self, j: int) -> bool:
         return bool(self.numbers.n_texts[j] * MOSTLY > self.numbers.n_numbers[j])
 
-    def _is_numeric(self, j: int) -> bool:
+    def is_numeric(self, j: int) -> bool:
+        """Whether every cell of a column is a number or missing."""
         return bool(self.numbers.n_texts[j] == 0 and self.numbers.n_numbers[j] > 0)
 
-    def _whole_column(self, j: int) -> AnyArray | None:
-        return self.numbers.values[:, j] if self._is_numeric(j) else None
+    def whole_column(self, j: int) -> AnyArray | None:
+        """The numbers of a column, None if it holds text."""
+        return self.numbers.values[:, j] if self.is_numeric(j) else None
 
     def _refuse_mixed(self, j: int) -> None:
         n_texts, n_numbers = int(self.numbers.n_texts[j]), int(self.numbers.n_numbers[j])
@@ -335,11 +232,12 @@ class Sheet:
         return decode(self.cells.cell(row, j), self.encoding).strip()[:60]
 
     def _counts_rows(self, j: int) -> bool:
+        """Whether a column is the number of its row: called so, or without a name and in front."""
         column = self.numbers.values[:, j]
-        return bool((np.diff(column) == 1).all() and column[0] in (0, 1))
-
-
-def _is_even(steps: FloatArray) -> bool:
-    """Whether all steps are multiples of the least: an even count, with rows missing here and there."""
-    ratio = steps / steps.min()
-    return bool(np.allclose(ratio, np.rint(ratio), rtol=0, atol=1e-3))
+        nameless = j == 0 and self._nameless(j) and len(self.names) > 1 and column[0] in (0, 1)
+        named = ROW_NAME.fullmatch(self.names[j].strip()) is not None and len(column) > 2
+        if not nameless and not named:
+            return False
+        steps = np.diff(column[~np.isnan(column)])
+        # rows may have been taken out, or added without a number
+        return bool((steps >= 1).all() and (steps == 1).sum() >= 0.9 * (len(column) - 1))
