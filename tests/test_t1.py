@@ -236,7 +236,7 @@ def test_attention_dropout_is_unbiased_and_the_backward_pass_sees_the_same_mask(
 
 
 def test_dropout_share_is_right():
-    plan = layers._Plan(torch.empty(1, 1, 1), 1, 1, dropout=0.1, seed=3)
+    plan = layers._Slices(torch.empty(1, 1, 1), 1, 1, dropout=0.1, seed=3)
     mask = plan.keep_mask(torch.empty(1_000_001), slice(0, 1))
     assert (mask == 0).float().mean().item() == pytest.approx(0.1, abs=2e-3)
     assert mask.max().item() == pytest.approx(1 / 0.9)
