@@ -21,6 +21,7 @@ from t1.data.files import read_file
 from t1.data.frames import Frame
 from t1.data.kinds import Kind, find_kinds
 from t1.data.place import Placed
+from t1.data.sentinels import find_sentinels
 from t1.data.table import check_columns
 from t1.data.timeline import Timeline
 from t1.errors import InputError
@@ -270,13 +271,21 @@ def impute(
         ids=frame.ids,
         series=timeline.series,
         name="table",
-        problems=(*timeline.problems(), *filled.notes),
+        problems=(*_doubts(frame), *timeline.problems(), *filled.notes),
         seconds=clock.perf_counter() - began,
     )
 
 
 def _kinds(frame: Frame, given: Mapping[str, str] | None) -> dict[str, Kind]:
     return find_kinds(frame.values, frame.columns, ids=frame.ids, times=frame.time, given=given)
+
+
+def _doubts(frame: Frame) -> list[str]:
+    """Values of a dataframe that may mean missing; they stay, for a dataframe says NaN for what is missing."""
+    return [
+        f"{found} may mean missing: replace it by NaN to have it filled"
+        for found in find_sentinels(frame.values, frame.columns)
+    ]
 
 
 def _in_panel(rules: Rules, placed: Placed) -> Rules:
