@@ -19,6 +19,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,7 @@ def tables(part: str) -> Iterator[tuple[str, np.ndarray]]:
             with np.load(CORPUS / f"{row['name']}.npz") as file:
                 values, starts = file["values"].astype(np.float64), file["series_starts"]
             bounds = [*starts.tolist(), len(values)]
-            a, b = max(zip(bounds[:-1], bounds[1:], strict=True), key=lambda ab: ab[1] - ab[0])
+            a, b = max(pairwise(bounds), key=lambda ab: ab[1] - ab[0])
             yield row["name"], cut(values[a:b])
     if part in ("paper", "all"):
         from t1.data.catalog import load
@@ -125,10 +126,8 @@ def run(a: argparse.Namespace) -> None:
                 continue
             panel = Panel.of(np.where(hidden, np.nan, truth))
             base = {"table": name, "scenario": scenario, "cells": int(hidden.sum()), **about}
-            if a.saits:
-                todo = [("saits", a.saits)]
-            else:
-                todo = [("blend tuned" if a.tune else "blend", a.tune)]
+            trained = ("blend tuned" if a.tune else "blend", a.tune)
+            todo = [("saits", a.saits)] if a.saits else [trained]
             for method, seconds in todo:
                 if (name, scenario, method) in done:
                     continue
@@ -239,8 +238,8 @@ def table(a: argparse.Namespace) -> None:
     lines = [
         "# Fills of tables that the pretraining never saw",
         "",
-        "Rendered by `python benchmarks/zero.py table` from `zero.jsonl`. Mean absolute error on hidden cells relative to",
-        "linear interpolation's: geometric mean over tables, the worst table in brackets.",
+        "Rendered by `python benchmarks/zero.py table` from `zero.jsonl`. Mean absolute error on hidden cells",
+        "relative to linear interpolation's: geometric mean over tables, the worst table in brackets.",
     ]
     for title, chosen in parts():
         if chosen:
@@ -253,8 +252,9 @@ def table(a: argparse.Namespace) -> None:
                 lines += [
                     "",
                     f"90 % intervals of the {method} hold {np.mean(cover):.3f} of the hidden cells on average, "
-                    f"{min(cover):.3f} to {max(cover):.3f}; {inside:.0%} of {len(bands)} fills lie within 0.88 to 0.92. "
-                    f"Mean width {np.mean([r['width'] for r in bands]):.3f} deviations; with one width for all cells of a "
+                    f"{min(cover):.3f} to {max(cover):.3f}; {inside:.0%} of {len(bands)} fills lie within "
+                    f"0.88 to 0.92. Mean width {np.mean([r['width'] for r in bands]):.3f} deviations; with one "
+                    "width for all cells of a "
                     f"column and gap class {np.mean([r['width_constant'] for r in bands]):.3f}.",
                 ]
     weights = sorted({r["weights"] for r in rows()})

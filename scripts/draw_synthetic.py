@@ -23,8 +23,8 @@ import numpy as np
 from t1.synthetic import draw_table
 
 table = draw_table(np.random.default_rng(3), n_rows=1000, n_columns=8)
-table.values    # (1000, 8), float32, each column with mean 0 and deviation 1, nothing missing
-table.period    # the rows after which its seasons repeat, or None
+table.values  # (1000, 8), float32, each column with mean 0 and deviation 1, nothing missing
+table.period  # the rows after which its seasons repeat, or None
 ```
 
 A table is drawn in four steps:

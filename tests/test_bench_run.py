@@ -203,16 +203,6 @@ def test_two_processes_share_the_runs_out(waves, tmp_path):
     assert len(keys) == len(set(keys)) == 2 * 6
 
 
-def test_jobs_run_in_processes_with_their_share_of_threads(waves, tmp_path):
-    store = Store(tmp_path / "store")
-    process = bench(waves, store.folder, "--epochs", "1", "--seeds", "102,202", "--jobs", "2")
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
-    assert out.count(": done") == 2
-    assert {r.seed for r in store.rows()} == {102, 202}
-    assert {r.threads for r in store.rows()} == {max(1, (os.cpu_count() or 1) // 2)}
-
-
 def test_an_interrupted_run_is_kept_and_taken_up(waves, tmp_path):
     store, run = Store(tmp_path / "store"), small_run(waves)
     process = bench(waves, store.folder)
@@ -330,6 +320,7 @@ def test_one_killed_worker_does_not_take_the_others_along(waves, tmp_path):
     assert "its process was killed (signal 9)" in err and str(first) in err
     assert {row.id for row in store.rows()} == {run.id for run in others}
     assert out.count(": done") == 2
+    assert {r.threads for r in store.rows()} == {max(1, (os.cpu_count() or 1) // 2)}, "its share of them"
     assert execute(first, store, Limits(max_epochs=12)) == "done"
 
 
@@ -394,8 +385,7 @@ def test_kept_weights_are_scored_again_without_training(waves, tmp_path, monkeyp
         )
     )
     monkeypatch.setattr(running, "fit", None)  # nothing may be trained
-    command = ["bench", "score", "point", "--data", waves, "--store", str(store.folder), "--device", "cpu"]
-    command += [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+    command = ["bench", "score", "--store", str(store.folder), "--device", "cpu"]
     assert main(command) == 0
     assert f"{run.id}  {run}: done" in capsys.readouterr().out
     facts = ("scenario", "metrics", "steps", "budget_seconds", "stopped", "train_seconds", "threads", "data")
@@ -405,8 +395,10 @@ def test_kept_weights_are_scored_again_without_training(waves, tmp_path, monkeyp
     assert sorted(told[0]) == sorted(told[1])
     assert main(command) == 0
     assert "was done" in capsys.readouterr().out
-    assert main([*command, "--seeds", "202"]) == 0
-    assert "no weights to score" in capsys.readouterr().out
+    assert main([*command, "--data", waves, "--models", "t1"]) == 0
+    assert "was done" in capsys.readouterr().out
+    assert main([*command, "--data", "ETTh1"]) == 2
+    assert "no weights of ETTh1 are kept" in capsys.readouterr().err
 
 
 def test_the_training_of_other_units_is_not_touched(waves, tmp_path):
@@ -750,6 +742,10 @@ def test_a_study_of_settings_from_the_estimate_to_the_table(name, waves, tmp_pat
     assert all(float(line[head.index("average MSE")]) > 0 for line in lines)
     ids = {row.id for row in Store(tmp_path / "store").rows()}
     assert len(ids) == len(labels), "every label is a training of its own"
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 't1-impute[bench]'")
+    assert main(["bench", "figure", name, "--data", waves, *store, "-o", str(tmp_path / "study.svg")]) == 0
+    drawn = (tmp_path / "study.svg").read_text()
+    assert all(f"<!-- {label} -->" in drawn for label in labels)
 
 
 def test_a_study_of_settings_compares_equal_budgets(waves, tmp_path, capsys):
@@ -762,3 +758,11 @@ def test_a_study_of_settings_compares_equal_budgets(waves, tmp_path, capsys):
     variants = line_up(Store(store).rows(), STUDIES["training-ratio"])
     assert {row.budget_seconds for rows in variants.values() for row in rows} == {0.2}
     assert all(variants.values())
+
+
+def test_t1_plus_starts_from_the_pretrained_weights_where_they_fit():
+    (run,) = STUDIES["point"].runs(data=["ETTh1"], recipe="plus")
+    assert run.start == "pretrained"
+    assert STUDIES["point"].runs(data=["ETTh1"])[0].start == ""
+    assert STUDIES["point"].runs(data=["ETTh1"], recipe="plus", settings={"n_channels": 32})[0].start == ""
+    assert STUDIES["point"].runs(data=["ETTh1"], models=["dlinear"], recipe="plus")[0].start == ""

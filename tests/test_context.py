@@ -1,40 +1,11 @@
-"""What a table knows beyond a window: neighbouring periods, and how its columns relate."""
+"""What a table knows beyond a window: the mean of neighbouring periods, and how its columns relate."""
 
 import doctest
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from t1.data import context
-from t1.data.context import periods_around, relate
-
-
-@given(n=st.integers(1, 40), period=st.integers(1, 30), seed=st.integers(0, 99))
-def test_the_neighbouring_periods_of_every_cell(n, period, seed):
-    rng = np.random.default_rng(seed)
-    values = rng.normal(size=(n, 2)).astype(np.float32)
-    values[rng.random(values.shape) < 0.3] = np.nan
-    before, before_weight, after, after_weight = periods_around(values, period)
-    for row in range(n):
-        for sign, mean, weight in ((-1, before, before_weight), (1, after, after_weight)):
-            for j in range(2):
-                found = [
-                    (share, values[at, j])
-                    for share, at in ((1.0, row + sign * period), (0.5, row + 2 * sign * period))
-                    if 0 <= at < n and np.isfinite(values[at, j])
-                ]
-                total = sum(share for share, _ in found)
-                assert weight[row, j] == pytest.approx(total / 1.5)
-                if found:
-                    expected = sum(share * x for share, x in found) / total
-                    assert mean[row, j] == pytest.approx(expected, abs=1e-5)
-                assert np.isfinite(mean[row, j])
-
-
-def test_without_a_period_nothing_is_known():
-    assert not any(part.any() for part in periods_around(np.ones((5, 2), np.float32), None))
+from t1.data.context import relate
 
 
 def test_a_column_that_is_a_sum_of_others_is_found_again():

@@ -266,6 +266,12 @@ def test_decimals_are_the_usual_ones(put, tmp_path):
     assert mostly_whole.decimals == (2,)
 
 
+def test_a_cell_of_blanks_keeps_its_width(put, tmp_path):
+    file = read_file(put("a,    b, c\n1,   20, 3\n2,     , \n3,  400, 5\n"))
+    out = written(file, tmp_path, np.where(np.isnan(file.values), 31.0, file.values))
+    assert out == b"a,    b, c\n1,   20, 3\n2,   31, 31\n3,  400, 5\n"
+
+
 def test_big_integers_keep_their_digits(put, tmp_path):
     raw = b"n,x\n9007199254740993,1\n123456789012345678901234567890,\n" + b"1" * 70 + b".5,3\n"
     file = read_file(put(raw))
@@ -294,6 +300,14 @@ def test_a_separator_at_the_end_of_each_line_is_no_column(put, tmp_path):
 def test_a_row_number_is_no_measurement(put):
     file = read_file(put(",a\n0,1.5\n1,\n2,3.5\n"))
     assert file.columns == ("a",) and file.passed_through == {"column 1": "counts the rows"}
+
+
+@pytest.mark.parametrize("name", ["#", "No", "RECORD", "index", "Unnamed: 0"])
+def test_a_column_that_is_called_and_counts_so_is_left_alone(put, name):
+    file = read_file(put(f"x,{name}\n1.5,100\n,101\n2.5,102\n"))
+    assert file.columns == ("x",) and file.passed_through == {name: "counts the rows"}
+    assert read_file(put(f"x,{name}\n1.5,100\n,101\n2.5,103\n")).columns == ("x", name)
+    assert read_file(put(f"x,{name}\n1.5,100\n,101\n2.5,102\n"), columns=[name]).columns == (name,)
 
 
 def test_extra_columns_keep_blank_lines_and_the_missing_last_line_break(put, tmp_path):

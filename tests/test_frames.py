@@ -52,7 +52,9 @@ def test_text_times_are_read_as_in_a_file():
     table = pd.DataFrame({"when": stamps, "v": [1.0, NAN, 3.0, 4.0]})
     frame = read(table, time="when")
     assert frame.time[1] == np.datetime64("2024-01-14T06:00") and frame.columns == ("v",)
-    np.testing.assert_array_equal(read(table).time, frame.time)  # found, as in a file
+    np.testing.assert_array_equal(read(table).time, frame.time)  # and found without being named
+    late = pd.DataFrame({"when": ["2024-01-01"] * 60 + ["soon"], "v": np.arange(61.0)})
+    assert read(late).time is None  # not named, so it is no error
     with pytest.raises(InputError, match="no date"):
         read(table.assign(when=["2024-01-01", "soon", "2024-01-03", "x"]), time="when")
 
@@ -73,10 +75,13 @@ def test_an_aware_index_and_an_aware_column_are_the_same_times():
     assert (np.diff(by_index.time) == np.timedelta64(1, "h")).all()
 
 
-def test_a_column_of_dates_is_the_time_without_being_named():
+def test_a_column_of_dates_is_the_time_and_of_two_the_first_or_the_one_named_like_it():
     """Issue 12: in Python a datetime column is found as on the command line."""
     table = pd.DataFrame({"when": HOURS, "v": [1.0, 2.0, NAN, 4.0]})
     np.testing.assert_array_equal(read(table).time, HOURS.to_numpy())
+    later = HOURS + pd.Timedelta("1h")
+    np.testing.assert_array_equal(read(table.assign(also=later)).time, HOURS.to_numpy())
+    np.testing.assert_array_equal(read(table.assign(timestamp=later)).time, later.to_numpy())
     assert read(table.set_index("when")).time is not None
     days = pl.DataFrame({"day": [dt.date(2024, 1, k) for k in (1, 2, 3)], "v": [1.0, None, 3.0]})
     assert read(days).time.tolist() == np.array(["2024-01-01", "2024-01-02", "2024-01-03"], "M8[ns]").tolist()

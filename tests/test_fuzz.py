@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from t1.cli import main
 from t1.data.csv.cells import MARKERS
 from t1.data.files import read_file
+from t1.errors import InputError
 
 MISSING = {marker.lower() for marker in MARKERS} | {""}
 EXAMPLES = int(os.environ.get("T1_FUZZ", "200"))
@@ -145,3 +146,48 @@ def test_a_table_is_found_inside_its_clothes(made):
         file.write(target, np.nan_to_num(file.values, nan=77.7))
         after = read_file(target, keep_sentinels=True)
         np.testing.assert_array_equal(after.values, np.nan_to_num(file.values, nan=77.7))
+
+
+SHAPES = sorted((Path(__file__).parent / "shapes").iterdir())
+edits = st.lists(
+    st.tuples(
+        st.sampled_from(["cut", "twice", "swap", "byte", "insert"]), st.floats(0, 0.999), st.floats(0, 0.999)
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def damage(raw: bytes, how: str, where: float, what: float) -> bytes:
+    lines = raw.split(b"\n")
+    i, k = int(where * len(lines)), int(what * len(lines))
+    if how == "cut":
+        return b"\n".join(lines[:i] + lines[i + 1 :])
+    if how == "twice":
+        return b"\n".join([*lines[:i], lines[i], *lines[i:]])
+    if how == "swap":
+        lines[i], lines[k] = lines[k], lines[i]
+        return b"\n".join(lines)
+    at = int(where * len(raw))
+    new = b'",;|#\t .-+x0"\x00\xff\r'[int(what * 15) : int(what * 15) + 1]
+    return raw[:at] + new + raw[at + (how == "byte") :]
+
+
+@FUZZ
+@given(st.sampled_from(SHAPES), edits)
+def test_a_damaged_shape_is_refused_or_given_back(path, how):
+    raw = path.read_bytes()
+    for one in how:
+        raw = damage(raw, *one)
+    with TemporaryDirectory() as folder:
+        source, target = Path(folder) / path.name, Path(folder) / f"out{path.suffix}"
+        source.write_bytes(raw)
+        try:
+            file = read_file(source)
+        except InputError as error:
+            assert error.cure
+            return
+        file.write(target, file.values)
+        assert target.read_bytes() == raw or path.suffix == ".xlsx"
+        file.write(target, np.nan_to_num(file.values, nan=1.0))
+        assert file.understood and file.kinds is not None

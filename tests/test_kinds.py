@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from t1.data.kinds import KINDS, find_kinds, respect
+from t1.data.kinds import KINDS, find_kinds
+from t1.data.respect import from_circle, never_down, respect, to_circle
 from t1.data.sentinels import drop_sentinels, find_sentinels
 from t1.data.suspicions import own_rate, stuck_stretch, suspicions
 from t1.errors import InputError
@@ -73,6 +74,22 @@ def test_the_user_decides():
     assert caught.value.option == "kind"
 
 
+def test_what_the_first_rows_say_must_hold_for_all():
+    n = 120_000
+    column = np.abs(rng.normal(size=n))
+    column[rng.random(n) < 0.1] = 0
+    whole = rng.poisson(5, n).astype(float)
+    switch = (rng.random(n) < 0.5).astype(float)
+    count = np.cumsum(rng.random(n))
+    table = np.column_stack([column, whole, switch, count])
+    names = ["rain", "bikes", "pump", "total"]
+    kinds = [kind.name for kind in find_kinds(table, names).values()]
+    assert kinds == ["non-negative", "count", "on/off", "counter"]
+    table[-10:, :3] = -0.5
+    table[-10:, 3] -= 5 * np.arange(10)
+    assert {kind.name for kind in find_kinds(table, names).values()} == {"number"}
+
+
 def test_counters_may_start_again_and_are_found_per_series():
     reset = np.concatenate([np.cumsum(rng.random(300)), np.cumsum(rng.random(300))])
     assert find_kinds(reset[:, None], ["x"])["x"].name == "counter"
@@ -112,6 +129,23 @@ def test_what_respects_a_kind_is_within_it(fills, name):
     assert np.isnan(respect(kind, np.array([np.nan]))[0])
 
 
+def test_a_counter_stays_between_its_neighbours_and_never_goes_down():
+    nan = np.nan
+    fills = np.array([5.0, 12.0, 7.0, nan])
+    left, right = np.array([6.0, 6.0, nan, 6.0]), np.array([10.0, 10.0, nan, 10.0])
+    np.testing.assert_array_equal(respect(KINDS["counter"], fills, left=left, right=right), [6, 10, 7, nan])
+    np.testing.assert_array_equal(never_down(np.array([1.0, 3.0, 2.0, 4.0])), [1, 3, 3, 4])
+
+
+@given(st.lists(st.floats(0, 359.99), min_size=1, max_size=20))
+def test_angles_go_round_the_circle_and_back(angles):
+    back = from_circle(*to_circle(np.array(angles)))
+    apart = np.abs((back - angles + 180) % 360 - 180)
+    assert (apart < 1e-6).all()
+    middle = from_circle(*(np.mean(part, keepdims=True) for part in to_circle(np.array([350.0, 10.0]))))
+    assert min(middle[0], 360 - middle[0]) < 1e-6
+
+
 # sentinels
 
 
@@ -134,6 +168,7 @@ def test_a_code_far_outside_that_recurs_is_missing(code):
         (np.where(t % 40 == 5, 999.0, 990 + rng.random(N) * 40), "999 hPa"),
         (np.where(t % 40 == 5, -9.0, wave - 10), "one digit"),
         (np.where(t % 40 == 5, 9999.0, rng.random(N) * 20000), "9999 within the range"),
+        (rng.choice([1.0, 2.0, 3.0, 99.0], N), "99 among categories"),
         (rng.choice([-999.0, 999.0], N), "nothing else to compare with"),
     ],
 )

@@ -1,6 +1,8 @@
 """What a user may decide about reading, what is told before time is spent, and other containers."""
 
+import doctest
 import gzip
+import importlib
 import re
 import time
 from pathlib import Path
@@ -50,13 +52,30 @@ def test_the_user_names_the_line_of_names_the_comments_and_the_units(put, tmp_pa
     assert caught.value.option == "header_row"
 
 
+def test_lines_longer_than_what_is_looked_at_first(put, tmp_path):
+    n = 60_000
+    names = ",".join(f"c{j:020}" for j in range(n))
+    text = f"{names}\n" + "".join(f"{i}.5" + f",{i}" * (n - 1) + "\n" for i in range(4))
+    file = read_file(put(text))
+    assert file.values.shape == (4, n) and file.columns[-1] == f"c{n - 1:020}"
+    file.write(tmp_path / "out.csv", file.values)
+    assert (tmp_path / "out.csv").read_text() == text
+
+
 def test_names_that_are_numbers_are_still_names(put):
     ids = read_file(put("101,205,309\n" + "1.5,2.5,3.5\n" * 5))
     assert ids.columns == ("101", "205", "309")
     years = read_file(put("station,2001,2002,2003\nx,1,2,3\ny,4,5,6\n"), layout="table")
     assert years.columns == ("2001", "2002", "2003")
-    hashed = read_file(put("#,a,b\n1,2.5,3.5\n2,,4.5\n"))
-    assert hashed.columns == ("a", "b") or hashed.columns == ("#", "a", "b")
+    hashed = read_file(put("#,a,b\n1,2.5,3.5\n2,,4.5\n3,5.5,6.5\n"))
+    assert hashed.columns == ("a", "b") and hashed.passed_through == {"#": "counts the rows"}
+
+
+def test_a_name_may_be_what_means_missing_elsewhere(put):
+    assert read_file(put("M\n1\n2\n3\n")).columns == ("M",)
+    assert read_file(put("M,ND\n1,2\n3,4\nM,6\n")).columns == ("M", "ND")
+    first = read_file(put("a,b\nM,M\n3,4\n5,6\n"))
+    assert first.columns == ("a", "b") and np.isnan(first.values[0]).all()
 
 
 def test_rows_between_the_rows(put, tmp_path):
@@ -124,6 +143,14 @@ def test_two_columns_tell_series_apart(put):
     assert len(set(read_file(put(text), id="site").ids)) == 2
 
 
+def test_repeated_stamps_are_told_where_nothing_tells_them_apart(put):
+    rows = [f"2020-01-{i // 2 + 1:02},{i % 5}" for i in range(20)]
+    file = read_file(put("date,v\n" + "\n".join(rows)))
+    assert file.ids is None and any("name what does (id)" in text for text in file.problems)
+    numbered = [f"2020-01-{i // 2 + 1:02},{101 + i % 2},{i % 5}" for i in range(20)]
+    assert read_file(put("date,station,v\n" + "\n".join(numbered))).id_columns == ("station",)
+
+
 def test_the_repeated_hour_of_autumn_is_no_second_series(put):
     stamps = [f"2024-10-27 {h:02}:00" for h in (0, 1, 2, 2, 3, 4, *range(5, 24))]
     file = read_file(put("time,x,note\n" + "".join(f"{s},{i},n{i % 2}\n" for i, s in enumerate(stamps))))
@@ -152,7 +179,7 @@ def test_kinds_are_those_of_the_file_and_of_the_user(put):
     rows = "".join(f"{(i * 37) % 360},{i % 3}\n" for i in range(60))
     file = read_file(put("wind_dir,x\n" + rows), kind={"x": "category"})
     assert file.kinds["wind_dir"].circular == 360 and file.kinds["x"].states == (0, 1, 2)
-    with pytest.raises(InputError, match="no column 'y'"):
+    with pytest.raises(InputError, match="'y', which is no column to fill"):
         read_file(put("wind_dir,x\n" + rows), kind={"y": "category"})
     with pytest.raises(InputError, match="header_row"):
         read_file(put("a\n1\n"), headerrow=1)
@@ -280,7 +307,8 @@ def test_look_shows_everything_and_fills_nothing(tmp_path, capsys):
     for part in ("every 30 min", "WDIR", "angle", "█", "999 in 'WDIR'", "--keep-sentinels", "t1 impute"):
         assert part in out
     assert main(["look", str(SHAPES / "monthly.csv"), "--kind", "Sales=count", "--dayfirst"]) == 0
-    assert "count" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "count" in out and out.rstrip().endswith("--dayfirst --kind Sales=count")
     assert main(["look", str(SHAPES / "monthly.csv"), "--kind", "Sales"]) == 2
     assert "COL=KIND" in capsys.readouterr().err
 
@@ -301,3 +329,9 @@ def test_look_at_a_table_in_python():
     assert "index" in t1.look(frame.set_index("t")[["wind_dir"]]).understood[0]
     assert "no time" in t1.look(np.array([[1.0], [2.0]])).understood[0]
     assert "nothing to fill" in str(t1.look(np.array([[1.0], [2.0]])))
+
+
+@pytest.mark.parametrize("module", ["durations", "data.dates", "data.respect", "data.look"])
+def test_the_examples_in_docstrings_are_true(module):
+    result = doctest.testmod(importlib.import_module(f"t1.{module}"))
+    assert result.attempted and not result.failed

@@ -236,7 +236,7 @@ def test_attention_dropout_is_unbiased_and_the_backward_pass_sees_the_same_mask(
 
 
 def test_dropout_share_is_right():
-    plan = layers._Plan(torch.empty(1, 1, 1), 1, 1, dropout=0.1, seed=3)
+    plan = layers._Slices(torch.empty(1, 1, 1), 1, 1, dropout=0.1, seed=3)
     mask = plan.keep_mask(torch.empty(1_000_001), slice(0, 1))
     assert (mask == 0).float().mean().item() == pytest.approx(0.1, abs=2e-3)
     assert mask.max().item() == pytest.approx(1 / 0.9)
@@ -466,6 +466,21 @@ def test_the_loss_of_quantiles_is_the_pinball_loss_in_units_of_the_window():
     assert len(errors) == batch.target.sum()
     assert float(loss) == pytest.approx(total / int(batch.target.sum()), rel=1e-4)
     assert float(errors.square().mean()) == pytest.approx(float(loss), rel=1e-5)
+
+
+def test_a_variable_of_which_nothing_was_observed_counts_as_much_as_others():
+    """Its straight line is 0, and its error in units of the table is what the loss is relative to."""
+    torch.manual_seed(0)
+    model = T1(T1Config(**ANY_TABLE)).eval()  # fills with lines
+    batch = some_windows(2)
+    batch.observed[..., 1], batch.target[..., 1], batch.target[..., 0] = False, True, False
+    truth = batch.values[..., 1] = torch.randn(3, 24) / 2
+    with torch.no_grad():
+        loss = float(model.loss(batch))
+    pinball = torch.stack([torch.maximum(q * truth, (q - 1) * truth) for q in QUANTILES]).mean(0)
+    cells = (2 * pinball + 0.5 * truth.abs()) / (truth.abs().mean(1, keepdim=True) + 0.1)
+    assert loss == pytest.approx(float(cells.mean()), rel=1e-4)
+    assert loss > 0.5
 
 
 def test_without_quantiles_the_loss_is_the_mean_squared_error_and_knows_the_context():

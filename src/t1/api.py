@@ -54,9 +54,9 @@ class FilledTable(Filled):
     name: str
     problems: tuple[str, ...]
     seconds: float
+    understood: tuple[str, ...] = ()  # how the file was read
     ids: AnyArray | None = field(default=None, repr=False)  # (rows,), what tells several series apart
     added: AddedRows | None = field(default=None, repr=False)  # rows that were added for absent time stamps
-    understood: tuple[str, ...] = ()  # how the file was read
 
     @classmethod
     def of(cls, filled: Filled, **table: Any) -> FilledTable:

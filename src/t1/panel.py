@@ -1,4 +1,4 @@
-"""A panel: one or many series with the same columns, stacked. Every floor of this package speaks it."""
+"""A panel: one or many series with the same columns, stacked; what every floor speaks."""
 
 from __future__ import annotations
 

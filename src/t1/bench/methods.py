@@ -60,7 +60,7 @@ def seasonal(dataset: Dataset, seed: int) -> Windows:
 
 @FITTED.add("t1-zero")
 def t1_zero(dataset: Dataset, seed: int) -> Windows:
-    """The pretrained T1: of the dataset it only learns how columns relate, and their period."""
+    """The pretrained T1, untrained here: the training rows only tell the period and how columns relate."""
     from t1.methods.windows import Relation, fill_windows
     from t1.weights import load_pretrained
 

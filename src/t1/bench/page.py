@@ -103,7 +103,7 @@ def _how(commands: Sequence[str]) -> Iterator[str]:
 
 def _main() -> list[str]:
     """The studies that compare models; a run of one serves them all where a dataset has their scenarios."""
-    return [name for name, study in STUDIES.items() if not study.changes]
+    return [name for name, study in STUDIES.items() if not (study.changes or study.only)]
 
 
 def _compared(study: str, rows: Sequence[Row]) -> dict[Variant, list[Row]]:

@@ -1,30 +1,82 @@
-"""Accuracy over cost as a picture."""
+"""Pictures drawn from rows: accuracy over cost, and what a study compares beside the published figures."""
 
+from __future__ import annotations
+
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from t1.bench.cost import Cost, costs
 from t1.bench.store import Row
+from t1.bench.tables import averages
 from t1.data.atomic import open_target
 from t1.errors import InputError
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 FORMATS = ("svg", "png", "pdf")
+# Told apart by their shape and filling, so also in grey.
+STYLES: dict[str, dict[str, Any]] = {
+    "paper": {"label": "published", "marker": "D", "color": "0.35", "markerfacecolor": "white"},
+    "value": {"label": "ours", "marker": "o", "color": "#0072b2"},
+}
 
 
-def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
-    """Error over training seconds, both logarithmic; methods without training are lines across."""
+def _new(path: str | Path, width: float, height: float) -> Figure:
+    """An empty figure, if it can be drawn and written at all."""
     try:
-        from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError:
         raise InputError(
             "pictures need matplotlib, which is not installed.\nTry: pip install 't1-impute[bench]'"
         ) from None
-    kind = Path(path).suffix[1:].lower()
-    if kind not in FORMATS:
+    if Path(path).suffix[1:].lower() not in FORMATS:
         raise InputError(f"{str(path)!r} is no picture file.\nGive a name that ends with .svg, .png or .pdf.")
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _write(figure: Figure, path: str | Path) -> None:
+    from matplotlib import rc_context
+
+    kind = Path(path).suffix[1:].lower()
+    metadata = {"Date": None} if kind == "svg" else None
+    with rc_context({"svg.hashsalt": "t1"}), open_target(path) as stream:  # the same rows, the same file
+        figure.savefig(stream, format=kind, metadata=metadata, dpi=200)
+
+
+def study_picture(
+    study: str, rows: Sequence[Row], path: str | Path, data: Sequence[str] | None = None
+) -> None:
+    """The mean error of all that a study compares, ours and the published, a panel for each dataset."""
+    found = averages(study, rows, data)
+    ran = {name: each for name, each in found.items() if any(figure.seeds for figure in each.values())}
+    panels = ran or found
+    labels = list(dict.fromkeys(label for each in panels.values() for label in each))[
+        ::-1
+    ]  # the first on top
+    figure = _new(path, 2.0 + 2.6 * len(panels), 1.2 + 0.28 * len(labels))
+    for i, (name, each) in enumerate(panels.items()):
+        axes = figure.add_subplot(1, len(panels), i + 1)
+        for kind, style in STYLES.items():
+            errors = [getattr(each[label], kind) if label in each else math.nan for label in labels]
+            axes.plot(errors, range(len(labels)), linestyle="", **style)
+        axes.set_yticks(range(len(labels)), labels if i == 0 else [""] * len(labels), fontsize=8)
+        axes.set_ylim(-0.6, len(labels) - 0.4)
+        axes.grid(axis="x", color="0.9")
+        axes.set_title(name, fontsize=10)
+        axes.set_xlabel("MSE, mean over the ratios", fontsize=8)
+        axes.tick_params(axis="x", labelsize=8)
+        if i == 0:
+            axes.legend(fontsize=8)
+    _write(figure, path)
+
+
+def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
+    """Error over training seconds, both logarithmic; methods without training are lines across."""
+    figure = _new(path, 9, 6)
     every = [cost for cost in costs(rows, dataset) if "point" in cost.errors]
     # Errors in different units cannot be drawn on one axis: those of most trainings are.
     units = Counter(cost.variant.units for cost in every if cost.trained).most_common(1)
@@ -32,7 +84,6 @@ def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
     found = [(cost, cost.errors["point"]) for cost in every if cost.variant.units == drawn]
     trained = [(cost, error) for cost, error in found if cost.trained]
     others = [(cost, error) for cost, error in found if not cost.trained]
-    figure = Figure(figsize=(9, 6), layout="constrained")
     axes = figure.add_subplot()
     axes.set_yscale("log")
     axes.margins(x=0.05, y=0.06)
@@ -78,9 +129,7 @@ def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
         column = max(place(cost.train_seconds, error)[0] for cost, error in near) + 0.02
         for (cost, error), label in zip(near, _apart(heights(near)), strict=True):
             name(cost, place(cost.train_seconds, error), (column, label))
-    metadata = {"Date": None} if kind == "svg" else None
-    with rc_context({"svg.hashsalt": "t1"}), open_target(path) as stream:  # the same rows, the same file
-        figure.savefig(stream, format=kind, metadata=metadata)
+    _write(figure, path)
 
 
 def _neighbours(trained: Sequence[tuple[Cost, float]]) -> list[list[tuple[Cost, float]]]:

@@ -4,9 +4,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.connection import Connection
 
 from t1.bench.run import Limits, Outcome, execute
 from t1.bench.store import Store
@@ -14,6 +14,7 @@ from t1.bench.study import Run
 from t1.errors import T1Error
 from t1.progress import progress_line
 
+SPAWN = get_context("spawn")
 Tell = Callable[[Run, Outcome | T1Error], None]  # how a run ended, or why it could not
 
 
@@ -42,32 +43,27 @@ def run_all(
             else:
                 tell(run, outcome)
         return
-    context = get_context("spawn")
     threads = max(1, (os.cpu_count() or 1) // jobs)
-    waiting = list(runs)
-    running: dict[int, tuple[Run, SpawnProcess, Connection]] = {}  # by the handle that signals their end
-    while True:
-        while waiting and len(running) < jobs and not should_stop():
-            run = waiting.pop(0)
-            ours, theirs = context.Pipe(duplex=False)
-            task = (theirs, run, str(store.folder), limits, device, threads)
-            process = context.Process(target=_work, args=task)
-            process.start()
-            theirs.close()
-            running[process.sentinel] = run, process, ours
-        if not running:
-            break
-        for sentinel in wait(list(running)):
-            assert isinstance(sentinel, int)
-            run, process, ours = running.pop(sentinel)
+
+    def in_a_process(run: Run) -> Outcome | T1Error:
+        if should_stop():
+            return "stopped"
+        ours, theirs = SPAWN.Pipe(duplex=False)
+        process = SPAWN.Process(target=_work, args=(theirs, run, str(store.folder), limits, device, threads))
+        process.start()
+        theirs.close()
+        try:
+            answer: Outcome | T1Error = ours.recv()
+        except EOFError:  # it ended without a word
             process.join()
-            try:
-                tell(run, ours.recv())
-            except EOFError:  # it ended without a word
-                tell(run, _lost(process.exitcode))
-            ours.close()
-    for run in waiting:
-        tell(run, "stopped")
+            return _lost(process.exitcode)
+        process.join()
+        return answer
+
+    with ThreadPoolExecutor(jobs) as pool:  # a thread waits for each process
+        futures = {pool.submit(in_a_process, run): run for run in runs}
+        for future in as_completed(futures):
+            tell(futures[future], future.result())
 
 
 def _lost(code: int | None) -> T1Error:

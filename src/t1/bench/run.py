@@ -16,7 +16,7 @@ from t1.bench.evaluate import Fill, evaluate, network_fill
 from t1.bench.machine import commit, forget_peak_memory, peak_memory_mb, versions
 from t1.bench.methods import SeriesSearch, method_fill, score_series
 from t1.bench.scenarios import Scenario, scenarios, training_hide
-from t1.bench.standard import SERIES, UNTRAINED
+from t1.bench.standard import PRETRAINED, SERIES, UNTRAINED
 from t1.bench.store import Row, Store, latest
 from t1.bench.study import MAX_EPOCHS, PATIENCE, Run
 from t1.data.catalog import Dataset, load, spec
@@ -29,6 +29,7 @@ from t1.run_state import FitResult, identity
 from t1.schedule import TrainConfig
 from t1.source import fingerprint
 from t1.train import fit
+from t1.weights import load_pretrained
 
 Outcome = Literal["done", "was done", "stopped", "busy elsewhere", "no weights to score"]
 Facts = dict[str, Any]  # what a row says of a training
@@ -92,7 +93,7 @@ def _without_row(run: Run, rows: Sequence[Row], data: str) -> list[Scenario]:
 def is_done(run: Run, store: Store, limits: Limits) -> bool:
     """Whether nothing is left of the run; a run without rows is known to be open without its data."""
     begun = any(row.id == run.id for row in store.rows())
-    return begun and not left(run, store, limits, _load(run).checksum)
+    return begun and not left(run, store, limits, _checksum(run, _load(run)))
 
 
 def execute(
@@ -119,13 +120,23 @@ def _load(run: Run) -> Dataset:
     return load(run.dataset, split=run.split, scale=run.scale)
 
 
+def _checksum(run: Run, dataset: Dataset) -> str:
+    """Of what the figures are made from: the data, and the weights that are shipped where they fill."""
+    if run.model != "t1-zero":
+        return dataset.checksum
+    from t1.weights import read_card
+
+    return f"{dataset.checksum}+{read_card()['sha256'][:8]}"
+
+
 class _Work:
     """A run that is ours to carry out."""
 
     def __init__(self, run: Run, store: Store, limits: Limits, stop: Callable[[], bool]) -> None:
         self.run, self.store, self.limits, self.stop = run, store, limits, stop
         self.dataset = _load(run)
-        self.todo = left(run, store, limits, self.dataset.checksum)
+        self.checksum = _checksum(run, self.dataset)
+        self.todo = left(run, store, limits, self.checksum)
         forget_peak_memory()
 
     def method(self) -> Outcome:
@@ -179,7 +190,7 @@ class _Work:
                 peak_memory_mb=0.0,
                 versions=versions(),
                 finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                data=self.dataset.checksum,
+                data=self.checksum,
                 training=TRAINING,
                 scoring=scenario.version,
                 commit=commit(),
@@ -198,7 +209,10 @@ class _Network:
         train = work.dataset.train
         with own_randomness(device) as seed_torch:
             seed_torch(run.seed)
-            self.model = build(run.model, n_vars=train.n_vars, window=train.window, **run.settings)
+            if run.start == PRETRAINED:
+                self.model: Model = load_pretrained().for_variables(train.n_vars, middle_only=True)
+            else:
+                self.model = build(run.model, n_vars=train.n_vars, window=train.window, **run.settings)
         if run.loss == "absolute":
             self.model.__dict__["loss"] = partial(absolute_loss, self.model)
 
@@ -234,7 +248,7 @@ class _Network:
         outcome: Outcome = "no weights to score"
         for folder, rows in self.ended_trainings():
             scored = [row for row in rows if row.score_every <= self.work.limits.score_every]
-            todo = _without_row(self.work.run, scored, self.work.dataset.checksum)
+            todo = _without_row(self.work.run, scored, self.work.checksum)
             if not todo:
                 outcome = "done" if outcome == "done" else "was done"
                 continue

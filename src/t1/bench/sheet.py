@@ -1,14 +1,19 @@
 """A table before it is text (heads, cells, notes), and the same as Markdown, HTML, LaTeX or CSV, escaped."""
 
+from __future__ import annotations
+
 import csv
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from itertools import groupby
+from typing import TYPE_CHECKING
 
 from t1.registry import Registry
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DASH = "–"  # has not run, or was not published
 MARK = "†"  # a budget ended the run before the protocol did
@@ -88,86 +93,68 @@ def _md(text: str) -> str:
     return re.sub(r"([\\`*_<\[\]|&~$])", r"\\\1", " ".join(text.split()))
 
 
-def _groups(heads: Sequence[Head]) -> list[tuple[str, int]]:
-    """The upper line of heads: groups and how many columns each has; empty if there is no group."""
-    if not any(head.group for head in heads):
-        return []
-    return [(name, len(list(each))) for name, each in groupby(heads, key=lambda head: head.group)]
+def _frame(sheet: Sheet, escaped: Callable[[str], str], bold: str) -> pd.DataFrame:
+    """The texts of the cells under their heads, which have two lines if there are groups."""
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        [
+            [bold.format(escaped(cell.text)) if cell.bold else escaped(cell.text) for cell in line]
+            for line in sheet.lines
+        ],
+        columns=range(len(sheet.heads)),
+    )
+    heads = [(escaped(head.group), escaped(head.text)) for head in sheet.heads]
+    grouped = any(group for group, _ in heads)
+    frame.columns = pd.MultiIndex.from_tuples(heads) if grouped else pd.Index([name for _, name in heads])
+    return frame
 
 
-CSS = """
-:root { color-scheme: light dark; --line: #8886; --soft: #8881; }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 1rem auto; padding: 0 1rem; max-width: 75rem;
-  background: Canvas; color: CanvasText; }
-h1 { font-size: 1.3rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap; }
-th, td { padding: .25rem .6rem; text-align: right; }
-th.words, td.words { text-align: left; }
-thead th.group { text-align: left; white-space: normal; vertical-align: bottom;
-  border-left: 1px solid var(--line); }
-tr.block td { border-top: 1px solid var(--line); }
-th:first-child, td.words:first-child { position: sticky; left: 0; background: Canvas; }
-tbody tr:hover { background: var(--soft); }
-.notes { font-size: .875rem; overflow-wrap: anywhere; padding-left: 1.2rem; }
-""".strip()
-
-
-@FORMATS.add("html")
-def html(sheet: Sheet) -> str:
-    """A page of its own that needs nothing else; a wide table scrolls sideways."""
-    heads = ""
-    if groups := _groups(sheet.heads):
-        above = [
-            f'<th class="group" colspan="{n}" scope="colgroup">{escape(name)}</th>'
-            if name
-            else f'<td colspan="{n}"></td>'
-            for name, n in groups
-        ]
-        heads = f"<tr>{''.join(above)}</tr>\n"
-    below = [f'<th scope="col"{_words(head)}>{escape(head.text)}</th>' for head in sheet.heads]
-    lines = []
-    for number, line in enumerate(sheet.lines):
-        cells = [
-            f"<td{_words(head)}>{_html(cell)}</td>" for head, cell in zip(sheet.heads, line, strict=True)
-        ]
-        begins = ' class="block"' if number in sheet.blocks else ""
-        lines.append(f"<tr{begins}>{''.join(cells)}</tr>")
-    notes = "".join(f"<li>{escape(note)}</li>\n" for note in sheet.notes)
-    notes = f'<ul class="notes">\n{notes}</ul>\n' if notes else ""
-    body = "\n".join(lines)
-    return f"""<!doctype html>
+PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(sheet.title)}</title>
+<title>{title}</title>
 <style>
-{CSS}
+:root {{ color-scheme: light dark; --line: #8886; --soft: #8881; }}
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 1rem auto; padding: 0 1rem; max-width: 75rem;
+  background: Canvas; color: CanvasText; }}
+h1 {{ font-size: 1.3rem; }}
+.scroll {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap; }}
+th, td {{ padding: .25rem .6rem; text-align: right; }}
+th[colspan]:not(:first-child) {{ text-align: left; border-left: 1px solid var(--line); }}
+td:first-child {{ position: sticky; left: 0; background: Canvas; }}
+tbody tr:hover {{ background: var(--soft); }}
+.notes {{ font-size: .875rem; overflow-wrap: anywhere; padding-left: 1.2rem; }}
+{rules}
 </style>
 </head>
 <body>
-<h1>{escape(sheet.title)}</h1>
-<div class="scroll" tabindex="0" role="region" aria-label="{escape(sheet.title)}">
-<table>
-<thead>
-{heads}<tr>{"".join(below)}</tr>
-</thead>
-<tbody>
-{body}
-</tbody>
-</table>
+<h1>{title}</h1>
+<div class="scroll" tabindex="0" role="region" aria-label="{title}">
+{table}
 </div>
 {notes}</body>
 </html>"""
 
 
-def _words(head: Head) -> str:
-    return ' class="words"' if head.words else ""
+@FORMATS.add("html")
+def html(sheet: Sheet) -> str:
+    """A page of its own that needs nothing else; a wide table scrolls sideways."""
+    import pandas as pd
 
-
-def _html(cell: Cell) -> str:
-    return f"<strong>{escape(cell.text)}</strong>" if cell.bold else escape(cell.text)
+    with pd.option_context("display.max_colwidth", None):
+        table = _frame(sheet, escape, "<strong>{}</strong>").to_html(index=False, escape=False, border=0)
+    words = [i for i, head in enumerate(sheet.heads, start=1) if head.words]
+    rules = [f"td:nth-child({i}), tr:last-child > th:nth-child({i}) {{ text-align: left; }}" for i in words]
+    rules += [
+        f"tbody tr:nth-child({i + 1}) td {{ border-top: 1px solid var(--line); }}" for i in sheet.blocks
+    ]
+    notes = "".join(f"<li>{escape(note)}</li>\n" for note in sheet.notes)
+    notes = f'<ul class="notes">\n{notes}</ul>\n' if notes else ""
+    return PAGE.format(title=escape(sheet.title), rules="\n".join(sorted(rules)), table=table, notes=notes)
 
 
 TEX = {char: f"\\{char}" for char in "&%$#_{}"}
@@ -177,33 +164,26 @@ TEX |= {"[": "{[}", "*": "{*}"}  # after \\ they would be its options
 TEX |= {"–": "--", "−": "$-$", "±": r"$\pm$", "†": r"$^{\dagger}$", "·": r"$\cdot$"}
 
 
+def _tex(text: str) -> str:
+    return "".join(TEX.get(char, char) for char in " ".join(text.split()))
+
+
 @FORMATS.add("latex")
 def latex(sheet: Sheet) -> str:
     """A floating table; needs the package booktabs, and says so."""
-    text = [r"% in the preamble: \usepackage{booktabs}", r"\begin{table}", r"\centering", r"\small"]
-    text += [rf"\caption{{{_tex(sheet.title)}}}", r"\setlength{\tabcolsep}{4pt}"]
-    text += [rf"\begin{{tabular}}{{{''.join('l' if h.words else 'r' for h in sheet.heads)}}}", r"\toprule"]
-    if groups := _groups(sheet.heads):
-        text.append(" & ".join(rf"\multicolumn{{{n}}}{{c}}{{{_tex(name)}}}" for name, n in groups) + r" \\")
-        begin, rules = 1, []
-        for name, n in groups:
-            rules += [rf"\cmidrule(lr){{{begin}-{begin + n - 1}}}"] * bool(name)
-            begin += n
-        text.append(" ".join(rules))
-    text += [" & ".join(_tex(head.text) for head in sheet.heads) + r" \\", r"\midrule"]
-    for number, line in enumerate(sheet.lines):
-        text += [r"\addlinespace"] * (number in sheet.blocks and number > 0)
-        cells = [rf"\textbf{{{_tex(cell.text)}}}" if cell.bold else _tex(cell.text) for cell in line]
-        text.append(" & ".join(cells) + r" \\")
-    text += [r"\bottomrule", r"\end{tabular}"]
+    columns = "".join("l" if head.words else "r" for head in sheet.heads)
+    table = _frame(sheet, _tex, r"\textbf{{{}}}").to_latex(
+        index=False, escape=False, column_format=columns, multicolumn_format="c", caption=_tex(sheet.title)
+    )
+    begin, *text, end = table.strip().splitlines()
+    first = text.index(r"\midrule") + 1
+    for number in sorted(sheet.blocks - {0}, reverse=True):
+        text.insert(first + number, r"\addlinespace")
     if sheet.notes:
         text += ["", r"\medskip", r"\begin{minipage}{\linewidth}\footnotesize\raggedright"]
         text += [_tex(note) + r"\par" for note in sheet.notes] + [r"\end{minipage}"]
-    return "\n".join([*text, r"\end{table}"])
-
-
-def _tex(text: str) -> str:
-    return "".join(TEX.get(char, char) for char in " ".join(text.split()))
+    small = [r"\centering", r"\small", r"\setlength{\tabcolsep}{4pt}"]
+    return "\n".join([r"% in the preamble: \usepackage{booktabs}", begin, *small, *text, end])
 
 
 @FORMATS.add("csv")

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -18,14 +18,17 @@ UNTRAINED = ("t1-zero", *SERIES, "mean", "locf", "nearest", "linear", "seasonal"
 TITLES = {name: METHODS[name].title for name in (*MODELS, *UNTRAINED)}  # in the order of the tables
 
 PAPER = "paper"
+PRETRAINED = "pretrained"
+PRETRAINED_WINDOW = 96
 # Ways to train that every dataset has, besides those of its spec. "plus" is T1+: it draws the hidden share of
-# each window, so that one model has seen all shares.
+# each window, so that one model has seen all shares, and T1 starts from its pretrained weights where they fit.
 RECIPES: dict[str, dict[str, Any]] = {
     "plus": {
         "mask": {"kind": "point", "rate": [0.05, 0.85]},
         "batch_size": 32,
         "learning_rate": 1.5e-3,
         "average": 0.999,
+        "start": PRETRAINED,
     },
 }
 
@@ -40,6 +43,7 @@ class Standard:
     learning_rate: float
     loss: str = ""
     average: float | None = None
+    start: str = ""
 
 
 def standard(chosen: Spec, model: str, recipe: str = PAPER) -> Standard:
@@ -55,7 +59,9 @@ def standard(chosen: Spec, model: str, recipe: str = PAPER) -> Standard:
     if recipe == PAPER:
         training |= MODELS[model].training
     own = _settings().get(model, {}).get(chosen.name, {})
-    return Standard(settings=own, **{**training, **RECIPES.get(recipe, {})})
+    made = Standard(settings=own, **{**training, **RECIPES.get(recipe, {})})
+    fits = model == "t1" and not own and chosen.window == PRETRAINED_WINDOW
+    return made if fits else replace(made, start="")
 
 
 def recipes(chosen: Spec) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from t1.bench.standard import UNTRAINED
 from t1.bench.study import MAX_EPOCHS, Run
 from t1.errors import InputError, T1Error
 
@@ -57,6 +58,7 @@ class Row:
     scale: str = "train"  # the rows that units come from, or "series" for all
     loss: str = ""  # if not the model's own
     average: float | None = None  # decay of the running average of the weights, if there is one
+    start: str = ""  # "pretrained": the training began with the shipped weights
     # What the figures depend on besides the settings; rows from before these were recorded have none of them.
     data: str = ""  # the dataset's checksum
     training: int = 0  # version of the training protocol
@@ -148,6 +150,15 @@ class Store:
             yield True
         finally:
             lock.release()
+
+    def kept(self) -> list[Run]:
+        """The runs of networks that have been at work here, whatever study or option they came from."""
+        found = []
+        for path in sorted((self.folder / "runs").glob("*/run.json")):
+            about = json.loads(path.read_text())
+            run = Run(**{f.name: about[f.name] for f in fields(Run) if f.name in about})
+            found += [run] * (run.model not in UNTRAINED)
+        return found
 
     def unfinished(self) -> list[tuple[str, str, float]]:
         """Id, title and hours of training so far of the runs that have a checkpoint and no row."""

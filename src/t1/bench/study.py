@@ -22,6 +22,7 @@ LATER = {
     "scale": "train",
     "loss": "",
     "average": None,
+    "start": "",
 }  # part of an id only if they are not this, so that older ids stay
 
 
@@ -40,6 +41,7 @@ class Run:
     scale: str = "train"  # the rows that units come from, or "series" for all
     loss: str = ""  # the model's own, if no other
     average: float | None = None  # decay of a running average of the weights
+    start: str = ""  # "pretrained": from the weights that this package ships
 
     @property
     def id(self) -> str:
@@ -64,6 +66,7 @@ class Study:
     published: tuple[str, ...] = ()  # tables in bench/paper
     metrics: tuple[str, ...] = ("mse", "mae")
     models: tuple[str, ...] = ("t1",)
+    only: bool = False  # a table of these models, not of all that ran
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # label -> settings, or a mask
     datasets: tuple[str, ...] = ()  # if not all that have the scenarios
     base: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # dataset -> settings of all variants
@@ -128,6 +131,8 @@ class Study:
             changed = {key: _value(base, key, value) for key, value in change.items() if key != "mask"}
             training = asdict(usual) | {"settings": {**base, **settings, **changed}}
             training["mask"] = change.get("mask", usual.mask)
+            if training["settings"]:  # another network than the pretrained one
+                training["start"] = ""
             scale = usual_scale(chosen, split)
             name = dataset_name(chosen, dataset)
             yield label, Run(dataset=name, model=model, seed=seed, split=split, scale=scale, **training)

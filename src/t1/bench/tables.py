@@ -12,7 +12,7 @@ from t1.bench.notes import cell_notes, ending, how_far, place, run_notes
 from t1.bench.paper import AVERAGE, DATASETS, KEYS, published
 from t1.bench.sheet import DASH, MARK, Cell, Head, Sheet
 from t1.bench.standard import SERIES, TITLES
-from t1.bench.store import Row, latest
+from t1.bench.store import Row
 from t1.bench.study import STUDIES, Study
 from t1.bench.variants import Variant, line_up, shown
 from t1.durations import duration
@@ -326,20 +326,36 @@ def status(rows: Sequence[Row], claimed: Callable[[str], bool]) -> Sheet:
     )
 
 
+def averages(
+    study_name: str, rows: Sequence[Row], data: Sequence[str] | None = None
+) -> dict[str, dict[str, Figure]]:
+    """By dataset and label of the variant: the mean MSE over the ratios, ours and the paper's."""
+    study = STUDIES[study_name]
+    here = [row for row in rows if row.kind in study.kinds]
+    places = _places(study, here, data)
+    variants = shown(here, study, None)
+    found = figures(study, variants, places, ["mse"])
+    means = {
+        _name(where).text: {
+            variant.label: found[key]
+            for variant in variants
+            if (key := (*where, _with_average(each)[-1], variant.label, "mse")) in found
+        }
+        for where, each in places.items()
+    }
+    return {name: each for name, each in means.items() if each}
+
+
 def headline(rows: Sequence[Row]) -> Sheet:
     """What a newcomer reads first: the mean error over the ratios of each dataset, T1 beside the paper's."""
-    columns = [Variant("t1"), Variant("t1", "plus"), Variant("linear")]
+    labels = [variant.label for variant in (Variant("t1"), Variant("t1", "plus"), Variant("linear"))]
     lines = []
-    for study in (STUDIES["point"], STUDIES["natural"]):
-        here = line_up(row for row in latest(rows) if row.kind in study.kinds)
-        places = _places(study, [], None)
-        found = figures(study, {v: here.get(v, []) for v in columns}, places, ["mse"])
-        for where, each in places.items():
-            at = _with_average(each)[-1]
-            line = [found.get((*where, at, v.label, "mse"), Figure()) for v in columns]
+    for study in ("point", "natural"):
+        for dataset, each in averages(study, rows).items():
+            line = [each.get(label, Figure()) for label in labels]
             ours = [replace(figure.cells(["MSE"])[0], bold=False) for figure in line]
             if any(figure.seeds for figure in line):
-                lines.append((_name(where), _cell(line[0].paper, math.nan, False), *ours))
+                lines.append((Cell(dataset), _cell(line[0].paper, math.nan, False), *ours))
     names = ("dataset", "T1, published", "T1", "T1+", "Linear interpolation")
     return Sheet(
         title="T1 beside the paper",

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -90,7 +90,8 @@ def shown(rows: Sequence[Row], study: Study, models: Sequence[str] | None) -> di
     if study.changes:
         return line_up(rows, study)
     found = line_up(latest(rows))
-    wanted = set(models) if models else {*study.models, *(row.model for row in rows)}
+    ran = () if study.only else (row.model for row in rows)
+    wanted = set(models) if models else {*study.models, *ran}
     plain = {variant.model for variant in found if variant.plain}
     found |= {Variant(name): [] for name in wanted - plain}
     kept = sorted((v for v in found if v.model in wanted), key=lambda variant: variant.order)
@@ -108,7 +109,10 @@ def _spec(dataset: str) -> Spec | None:
 def _standard(row: Row, recipe: str = PAPER) -> Standard | None:
     """What the protocol says; None for a spec file or a model that is not here: then everything is named."""
     chosen = _spec(row.dataset)
-    return standard(chosen, row.model, recipe) if chosen and row.model in TITLES else None
+    if not chosen or row.model not in TITLES:
+        return None
+    usual = standard(chosen, row.model, recipe)
+    return replace(usual, start="") if row.settings else usual  # other settings cannot start from the weights
 
 
 def changed_settings(row: Row) -> list[str]:
@@ -127,12 +131,14 @@ def recipe_of(row: Row) -> str | None:
 
 def _trained(row: Row, usual: Standard | None) -> list[str]:
     """How the row was trained, where that is not the usual way."""
-    return _changes(_training(row), _training(usual) if usual else {"loss": "", "average": None})
+    return _changes(_training(row), _training(usual) if usual else {"loss": "", "average": None, "start": ""})
 
 
 def _training(of: Row | Standard) -> dict[str, Any]:
     mask = {f"mask {key}": value for key, value in sorted(of.mask.items())}
-    return mask | {key: getattr(of, key) for key in ("batch_size", "learning_rate", "loss", "average")}
+    return mask | {
+        key: getattr(of, key) for key in ("batch_size", "learning_rate", "loss", "average", "start")
+    }
 
 
 def _changes(ours: Mapping[str, Any], usual: Mapping[str, Any]) -> list[str]:

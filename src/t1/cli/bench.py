@@ -1,4 +1,4 @@
-"""`t1 bench run | score | table | cost | paper | status`: the paper's experiments."""
+"""`t1 bench run | score | table | figure | cost | paper | status`: the paper's experiments."""
 
 import argparse
 import sys
@@ -21,13 +21,19 @@ def add_bench(p: argparse.ArgumentParser) -> None:
         commands.add_parser("score", help="score kept weights again where a scenario lacks; no training")
     )
     _add_table(commands.add_parser("table", help="our figures beside the published ones"))
+    _add_figure(commands.add_parser("figure", help="what a study compares, ours and published, as a picture"))
     _add_cost(commands.add_parser("cost", help="accuracy beside training time: a table and a picture"))
     _add_paper(commands.add_parser("paper", help="the tables that the paper prints"))
     _add_status(commands.add_parser("status", help="which runs are done, and how far"))
 
 
-def _add_runs(p: argparse.ArgumentParser) -> None:
-    """Which runs a command is about."""
+def _add_run(p: argparse.ArgumentParser) -> None:
+    p.description = (
+        "Train each model on each dataset and score it in all the dataset's scenarios. What is done is "
+        "skipped, what was killed goes on where it was. Without --budget: 300 epochs, or 30 without a better "
+        "validation loss."
+    )
+    p.set_defaults(run=_run)
     p.add_argument(
         "study", metavar="STUDY", help="point, block, natural, ablation, ...; a wrong name lists all"
     )
@@ -38,6 +44,20 @@ def _add_runs(p: argparse.ArgumentParser) -> None:
     p.add_argument("--size", choices=("paper", "small"), default="paper", help="small where declared")
     p.add_argument("--recipe", default="paper", help="how to train: paper, plus, or one of the dataset's")
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the model")
+    p.add_argument("--budget", metavar="TIME", help="train each run at most so long: 30m")
+    p.add_argument("--epochs", type=int, default=300, metavar="N", help="at most so many (default: 300)")
+    p.add_argument(
+        "--afresh",
+        action="store_true",
+        help="train with this very --budget though a longer training is there: to compare equal budgets "
+        "(always so in studies that compare settings)",
+    )
+    p.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time, the threads shared out")
+    p.add_argument("--dry-run", action="store_true", help="show what would run and how long it may take")
+    _add_scoring(p)
+
+
+def _add_scoring(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--score-every",
         type=int,
@@ -49,33 +69,15 @@ def _add_runs(p: argparse.ArgumentParser) -> None:
     _add_store(p)
 
 
-def _add_run(p: argparse.ArgumentParser) -> None:
-    p.description = (
-        "Train each model on each dataset and score it in all the dataset's scenarios. What is done is "
-        "skipped, what was killed goes on where it was. Without --budget: 300 epochs, or 30 without a better "
-        "validation loss."
-    )
-    p.set_defaults(run=_run, train=True)
-    _add_runs(p)
-    p.add_argument("--budget", metavar="TIME", help="train each run at most so long: 30m")
-    p.add_argument("--epochs", type=int, default=300, metavar="N", help="at most so many (default: 300)")
-    p.add_argument(
-        "--afresh",
-        action="store_true",
-        help="train with this very --budget though a longer training is there: to compare equal budgets "
-        "(always so in studies that compare settings)",
-    )
-    p.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time, the threads shared out")
-    p.add_argument("--dry-run", action="store_true", help="show what would run and how long it may take")
-
-
 def _add_score(p: argparse.ArgumentParser) -> None:
     p.description = (
-        "Score the weights of finished trainings in the scenarios that have no row yet, or none of this "
+        "Score the weights of all finished trainings in the scenarios that have no row yet, or none of this "
         "version: after a change that concerns scoring alone. Nothing is trained."
     )
-    p.set_defaults(run=_run, train=False, budget=None, epochs=300, afresh=False, jobs=1, dry_run=False)
-    _add_runs(p)
+    p.set_defaults(run=_score, jobs=1)
+    p.add_argument("--data", type=_names, default=[], metavar="A,B", help="only these datasets")
+    p.add_argument("--models", type=_names, default=[], metavar="A,B", help="only these models")
+    _add_scoring(p)
 
 
 def _add_table(p: argparse.ArgumentParser) -> None:
@@ -85,6 +87,14 @@ def _add_table(p: argparse.ArgumentParser) -> None:
     p.add_argument("--models", type=_names, default=None, metavar="A,B", help="only these models")
     p.add_argument("--metric", choices=("mse", "mae", "both"), default=None)
     p.add_argument("--format", default="md", help="md, html, latex or csv")
+    _add_store(p)
+
+
+def _add_figure(p: argparse.ArgumentParser) -> None:
+    p.set_defaults(run=_figure)
+    p.add_argument("study", metavar="STUDY")
+    p.add_argument("--data", type=_names, default=None, metavar="A,B", help="only these datasets")
+    p.add_argument("-o", "--output", required=True, metavar="FILE", help="a .svg, .png or .pdf file")
     _add_store(p)
 
 
@@ -113,15 +123,12 @@ def _add_store(p: argparse.ArgumentParser) -> None:
 
 
 def _run(a: argparse.Namespace) -> int:
-    from t1.bench.pool import run_all
     from t1.bench.run import Limits
     from t1.bench.store import Store
     from t1.bench.study import STUDIES
     from t1.schedule import seconds_of
 
     study = STUDIES[a.study]
-    if a.score_every < 1:
-        raise InputError(f"--score-every must be at least 1, got {a.score_every}.\nLeave it out for all.")
     if a.afresh and a.budget is None:
         raise InputError("--afresh needs a --budget.\nAdd for example --budget 8m.")
     chosen = {key: getattr(a, key) for key in ("data", "models", "seeds", "split", "size", "recipe")}
@@ -129,13 +136,42 @@ def _run(a: argparse.Namespace) -> int:
     limits = Limits(
         max_epochs=a.epochs,
         seconds=None if a.budget is None else seconds_of(a.budget),
-        score_every=a.score_every,
+        score_every=_every(a),
         afresh=a.afresh or (bool(study.changes) and a.budget is not None),
-        train=a.train,
     )
-    store, ends = Store(a.store), list["Outcome | T1Error"]()
     if a.dry_run:
-        return _dry_run(runs, store, limits, a.device)
+        return _dry_run(runs, Store(a.store), limits, a.device)
+    return _carry_out(runs, limits, a)
+
+
+def _score(a: argparse.Namespace) -> int:
+    from t1.bench.run import Limits
+    from t1.bench.store import Store
+
+    kept = Store(a.store).kept()
+    for option in ("data", "models"):
+        known = {run.dataset if option == "data" else run.model for run in kept}
+        for name in getattr(a, option):
+            if name not in known:
+                raise InputError(
+                    f"no weights of {name} are kept in {a.store}.\n"
+                    f"There are some of: {', '.join(sorted(known)) or 'nothing'}."
+                )
+    runs = [r for r in kept if r.dataset in (a.data or [r.dataset]) and r.model in (a.models or [r.model])]
+    return _carry_out(runs, Limits(score_every=_every(a), train=False), a)
+
+
+def _every(a: argparse.Namespace) -> int:
+    if a.score_every < 1:
+        raise InputError(f"--score-every must be at least 1, got {a.score_every}.\nLeave it out for all.")
+    return int(a.score_every)
+
+
+def _carry_out(runs: list["Run"], limits: "Limits", a: argparse.Namespace) -> int:
+    from t1.bench.pool import run_all
+    from t1.bench.store import Store
+
+    ends = list["Outcome | T1Error"]()
 
     def tell(run: "Run", end: "Outcome | T1Error") -> None:
         ends.append(end)
@@ -145,7 +181,9 @@ def _run(a: argparse.Namespace) -> int:
             print(f"{run.id}  {run}: {end}", flush=True)
 
     with interruptible("keeping each run for the next time") as should_stop:
-        run_all(runs, store, limits, jobs=a.jobs, device=a.device, tell=tell, should_stop=should_stop)
+        run_all(
+            runs, Store(a.store), limits, jobs=a.jobs, device=a.device, tell=tell, should_stop=should_stop
+        )
     if "stopped" in ends:
         return 130
     failed = [end for end in ends if isinstance(end, T1Error)]
@@ -180,6 +218,15 @@ def _table(a: argparse.Namespace) -> int:
 
     rows = Store(a.store).rows()
     print(render(table(a.study, rows, models=a.models, data=a.data, metric=a.metric), a.format))
+    return 0
+
+
+def _figure(a: argparse.Namespace) -> int:
+    from t1.bench.picture import study_picture
+    from t1.bench.store import Store
+
+    study_picture(a.study, Store(a.store).rows(), a.output, a.data)
+    print(f"picture: {Path(a.output).resolve()}", file=sys.stderr)
     return 0
 
 

@@ -5,13 +5,7 @@ import re
 from t1.errors import InputError
 
 # options whose flag is not simply their name
-FLAGS = {
-    "missing_values": "--missing-value",
-    "output": "--output",
-    "layout": "--layout",
-    "minimum": "--min",
-    "maximum": "--max",
-}
+FLAGS = {"minimum": "--min", "maximum": "--max", "missing_values": "--missing-value"}
 OPTIONS = frozenset(
     [
         "time",

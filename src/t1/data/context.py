@@ -11,35 +11,15 @@ SHARES = (1.0, 0.5)  # of the period next to a cell and the one after that in th
 FEW = 12  # observed cells; a column with fewer is related to nothing
 
 
-def periods_around(
-    values: Float32Array, period: int | None
-) -> tuple[Float32Array, Float32Array, Float32Array, Float32Array]:
-    """The same phase one and two periods before, and after: two means and their weights, each like `values`.
-
-    values: (rows, vars) of one series, NaN where missing. A weight of 1: both periods were observed.
-
-    >>> before, weight, after, _ = periods_around(np.float32([[1], [2], [3], [4], [5]]), period=2)
-    >>> before.ravel().round(2)  # the last is (3 + 1 / 2) / 1.5
-    array([0.  , 0.  , 1.  , 2.  , 2.33], dtype=float32)
-    >>> weight.ravel().round(2)
-    array([0.  , 0.  , 0.67, 0.67, 1.  ], dtype=float32)
-    """
-    parts: list[Float32Array] = []
-    for direction in (-1, 1):
-        near = np.full((2, *values.shape), np.nan, dtype=np.float32)
-        for k in (1, 2) if period else ():
-            shift = k * int(period or 0)
-            if shift < len(values):
-                if direction < 0:
-                    near[k - 1, shift:] = values[:-shift]
-                else:
-                    near[k - 1, :-shift] = values[shift:]
-        parts += weighted_mean(near)
-    return parts[0], parts[1], parts[2], parts[3]
-
-
 def weighted_mean(near: Float32Array) -> tuple[Float32Array, Float32Array]:
-    """The mean of two neighbouring periods (2, ...) by SHARES, NaN left out, and its weight from 0 to 1."""
+    """The mean of two neighbouring periods (2, ...) by SHARES, NaN left out, and its weight from 0 to 1.
+
+    >>> mean, weight = weighted_mean(np.float32([[3, 3, np.nan], [1, np.nan, np.nan]]))
+    >>> mean.round(2)  # the first is (3 + 1 / 2) / 1.5
+    array([2.33, 3.  , 0.  ], dtype=float32)
+    >>> weight.round(2)
+    array([1.  , 0.67, 0.  ], dtype=float32)
+    """
     seen = np.isfinite(near)
     shares = np.array(SHARES, dtype=np.float32).reshape(2, *[1] * (near.ndim - 1))
     weight = (seen * shares).sum(0)

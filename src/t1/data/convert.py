@@ -24,7 +24,6 @@ def csv_to_parquet(file: CsvFile, text: bytes, added: Sequence[bytes], stream: I
 
     `added` are the names of columns that the file itself does not have.
     """
-    from t1.data.csv.columns import texts_of
     from t1.data.csv.read import read_csv
 
     pa, parquet = need_pyarrow()
@@ -48,7 +47,7 @@ def csv_to_parquet(file: CsvFile, text: bytes, added: Sequence[bytes], stream: I
     table = read_csv(text + bytes(PAD), reading, layout=layout)
     columns: dict[str, Any] = {}
     at = {name: k for k, name in enumerate(table.columns)}
-    for j, name in enumerate(table.names):
+    for name in table.names:
         if table.time is not None and (name,) == table.time_columns:
             zone = "UTC" if table.time_format is not None and table.time_format.suffix else None
             columns[name] = pa.array(
@@ -59,7 +58,7 @@ def csv_to_parquet(file: CsvFile, text: bytes, added: Sequence[bytes], stream: I
                 _narrow(table.values[:, at[name]], table.decimals[at[name]]), from_pandas=True
             )
         else:
-            columns[name] = pa.array(_cells(texts_of(table.cells, j, table.encoding)))
+            columns[name] = pa.array(_cells(table.texts(name)))
     parquet.write_table(pa.table(columns), stream)
 
 

@@ -138,6 +138,10 @@ class DataFile(ABC):
     def all_columns(self) -> tuple[str, ...]:
         """The names of all columns of the file, in its order."""
 
+    @abstractmethod
+    def texts(self, name: str) -> list[str]:
+        """The cells of any column as text."""
+
     def _check_shapes(self, extra: Mapping[str, AnyArray], new_rows: NewRows | None) -> None:
         for name, cells in extra.items():
             if cells.shape != (len(self.values),):
@@ -211,8 +215,6 @@ def choose(names: Sequence[str], reading: Reading) -> Choice:
     columns = reading.columns
     wanted = set(range(len(names))) if columns is None else {find(name, "columns") for name in columns}
     wanted -= {find(name, "exclude") for name in reading.exclude}
-    for name in reading.kind:
-        find(name, "kind")
     for part in (*time, *ids):
         if columns is not None and part in wanted:
             raise InputError(

@@ -16,7 +16,13 @@ CLOCK = r"(?P<gap>[T ])(?P<H>\d{1,2}):(?P<M>\d{2})(?P<sec>:\d{2}(?P<frac>\.\d{1,
 ZONE = r"(?P<zone> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
 YEAR_FIRST = re.compile(rf"\d{{4}}(?P<a>[-/.])\d{{1,2}}(?P=a)\d{{1,2}}(?:{CLOCK})?{ZONE}")
 YEAR_LAST = re.compile(rf"\d{{1,2}}(?P<a>[-/.])\d{{1,2}}(?P=a)(?P<year>\d{{4}}|\d{{2}})(?:{CLOCK})?{ZONE}")
-COMPACT = re.compile(r"\d{8}(?:(?P<gap>[T_: -]?)(?P<clock>\d{2}(?P<colon>:?)\d{2}(?:(?P=colon)\d{2})?))?Z?")
+COMPACT = re.compile(
+    r"\d{8}(?:(?P<gap>[T_: -]?)(?P<clock>\d{2}(?:(?P<colon>:?)\d{2}(?:(?P=colon)\d{2})?)?))?Z?"
+)
+MONTH = re.compile(r"(?P<name>[A-Za-z]{3,9})(?P<a>[- /.]?)(?P<year>\d{4}|\d{2})")  # Jan-09
+YEAR_MONTH = re.compile(r"\d{4}(?P<a>[- /.]?)(?P<name>[A-Za-z]{3,9})")  # 2009 January
+QUARTER = re.compile(r"\d{4}(?P<a>[- /]?)Q[1-4]|Q[1-4](?P<b>[- /]?)\d{4}")
+WEEK = re.compile(r"\d{4}(?P<a>-?)W\d{2}")
 DOTTED = re.compile(r"(?P<day>.*\d)(?P<gap>[ T])(?P<H>\d{1,2})\.(?P<M>\d{2})(?P<sec>\.\d{2})?")  # 18.00.00
 OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})?$")
 LENGTHS = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "I": 2, "M": 2, "S": 2, "j": 3}
@@ -40,12 +46,22 @@ def patterns(sample: str, day_first: bool | None) -> list[Pattern]:
         return [(day + _clock(match), match["zone"] or "") for day in days]
     if match := COMPACT.fullmatch(sample):
         colon = match["colon"] or ""
-        seconds = f"{colon}%S" if match["clock"] and len(match["clock"].replace(":", "")) == 6 else ""
-        clock = f"{match['gap']}%H{colon}%M{seconds}" if match["clock"] else ""
+        digits = len((match["clock"] or "").replace(":", ""))
+        fields = ["%H", "%M", "%S"][: digits // 2]
+        clock = match["gap"] + colon.join(fields) if fields else ""
         return [("%Y%m%d" + clock, "Z" if sample.endswith("Z") else "")]
     if match := DOTTED.fullmatch(sample):
         clock = f"{match['gap']}%H.%M{'.%S' if match['sec'] else ''}"
         return [(day + clock, "") for day, _ in patterns(match["day"], day_first)]
+    if (match := QUARTER.fullmatch(sample)) is not None:
+        return [(f"%Y{match['a']}Q%q" if sample[0] != "Q" else f"Q%q{match['b']}%Y", "")]
+    if (match := WEEK.fullmatch(sample)) is not None:
+        return [(f"%G{match['a']}W%V", "")]
+    for shape, order in ((MONTH, "{name}{a}{year}"), (YEAR_MONTH, "{year}{a}{name}")):
+        if (match := shape.fullmatch(sample)) is not None:
+            year = "%y" if shape is MONTH and len(match["year"]) == 2 else "%Y"
+            name = "%b" if len(match["name"]) == 3 else "%B"
+            return [(order.format(name=name, a=match["a"], year=year), "")]
     if not re.search(r"\d", sample) or not re.search(r"[-/:. ]", sample) or len(sample) > 60:
         return []
     with warnings.catch_warnings():
@@ -67,6 +83,11 @@ def zone_offset(suffix: str) -> int:
 def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
     """The dates of texts in one pattern, in UTC if they name a zone; NaT where a text does not fit."""
     shift = 0
+    if "%q" in pattern:  # the month in which the quarter begins
+        texts = [re.sub(r"Q([1-4])", lambda m: f"Q{3 * int(m[1]) - 2:02}", text) for text in texts]
+        pattern = pattern.replace("%q", "%m")
+    if "%V" in pattern:  # the week's Monday
+        texts, pattern = [f"{text}-1" for text in texts], f"{pattern}-%u"
     if suffix:
         if all(text.endswith(suffix) for text in texts):
             texts = [text.removesuffix(suffix) for text in texts]

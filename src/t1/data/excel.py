@@ -36,6 +36,10 @@ class ExcelFile(DataFile):
         """The names of all columns of the sheet, in its order."""
         return self.table.all_columns
 
+    def texts(self, name: str) -> list[str]:
+        """The cells of any column as text."""
+        return self.table.texts(name)
+
     def _check_container(self, kind: str) -> None:
         if kind != "excel":
             self.table._check_container(kind)

@@ -12,10 +12,11 @@ from t1.data.csv.encoding import narrow
 from t1.data.csv.scan import PAD
 from t1.data.data_file import DataFile, NewRows, read_bytes
 from t1.data.excel import read_excel
-from t1.data.parquet import read_parquet
+from t1.data.parquet_read import read_parquet
 from t1.data.reading import Reading
 from t1.data.reshape import reshape
 from t1.errors import InputError
+from t1.registry import did_you_mean
 
 __all__ = ["DataFile", "NewRows", "read_file"]
 
@@ -46,7 +47,15 @@ def read_file(source: str | Path, **options: Any) -> DataFile:
         if raw.startswith(b"\x1f\x8b"):
             raw = unpack(raw)
             name = name.removesuffix(".gz")
-        return _read(raw, name, reading)
+        file = reshape(_read(raw, name, reading), reading)
+        for column in reading.kind:
+            if column not in file.columns:
+                raise InputError(
+                    f"a kind is given for {column!r}, which is no column to fill.",
+                    cure=did_you_mean(column, file.columns),
+                    option="kind",
+                )
+        return file
     except InputError as error:
         where = "standard input" if str(source) == "-" else str(source)
         raise InputError(f"{where}: {error.message}", cure=error.cure, option=error.option) from None
@@ -64,7 +73,7 @@ def _read(raw: bytes, name: str, reading: Reading) -> DataFile:
     if not raw.strip(b"\xef\xbb\xbf \t\r\n"):
         raise InputError("the file is empty.", cure="Its first line must hold the names of the columns.")
     raw += bytes(PAD)
-    return reshape(read_csv(raw, reading, prefer_tab=name.endswith(".tsv"), wide=wide), reading)
+    return read_csv(raw, reading, prefer_tab=name.endswith(".tsv"), wide=wide)
 
 
 def unpack(raw: bytes) -> bytes:

@@ -50,7 +50,9 @@ class Frame:
         frame = _by_position(data)
         names = [str(name) for name in (data.columns if isinstance(data, pd.DataFrame) else frame.columns)]
         found, times = find_times(
-            frame.to_native(), None if time is None else frame.columns[_find(time, names, "time")]
+            frame.to_native(),
+            None if time is None else frame.columns[_find(time, names, "time")],
+            names=names,
         )
         time_at = None if found is None else frame.columns.index(found)
         id_at = None if id is None else _find(id, names, "id")

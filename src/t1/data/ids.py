@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from itertools import combinations
 
@@ -29,6 +30,20 @@ USUAL = (
 )
 
 
+def is_id_name(name: str) -> bool:
+    """Whether a column of numbers is called station, device_id and the like."""
+    words = re.split(r"[^a-z]+", name.lower())
+    return any(word in words for word in USUAL)
+
+
+def repeated(times: TimeArray) -> int:
+    """How many rows have the time stamp of an earlier one, if these are more than a slip; else 0."""
+    if len(times) < 3 or (np.diff(times) > np.timedelta64(0)).all():
+        return 0
+    n = len(times) - len(np.unique(times))
+    return n if n >= max(REPEATED * len(times), 2) else 0
+
+
 def tell_apart(
     times: TimeArray, columns: Mapping[int, tuple[str, Callable[[int], list[str]]]]
 ) -> tuple[int, ...]:
@@ -37,9 +52,7 @@ def tell_apart(
     A column whose values hardly repeat tells rows apart, not series, so each must come up several times.
     """
     n_rows = len(times)
-    if n_rows < 3 or (np.diff(times) > np.timedelta64(0)).all():
-        return ()
-    if n_rows - len(np.unique(times)) < max(REPEATED * n_rows, 2):
+    if not repeated(times):
         return ()
     stamps = pd.factorize(times)[0].astype(np.int64)
     codes: dict[int, IntArray] = {}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from t1.arrays import AnyArray, FloatArray, TimeArray
+from t1.arrays import AnyArray, BoolArray, FloatArray, IntArray, TimeArray
 from t1.data.relations import find_relations
 from t1.errors import InputError
 from t1.registry import did_you_mean
@@ -74,26 +74,61 @@ def find_kinds(
 ) -> dict[str, Kind]:
     """What each column of a table (rows, vars) is; `given` names kinds that the user decides."""
     given = given or {}
-    part = slice(0, SAMPLE)
-    rows = np.arange(len(values[part]))
-    if times is not None:
-        rows = np.lexsort((times[part],) if ids is None else (times[part], _codes(ids[part])))
-    breaks = np.zeros(len(rows), dtype=bool)
-    if ids is not None and len(rows):
-        breaks[1:] = np.diff(_codes(ids[part])[rows]) != 0
+    first, every = _Order.of(times, ids, min(SAMPLE, len(values))), None
     found = {}
     for j, name in enumerate(columns):
-        column = values[part, j][rows]
+        column = values[:, j]
         if name in given:
             found[name] = named_kind(given[name], column)
             continue
-        found[name] = _kind(name, column, breaks)
+        found[name] = _kind(name, *first.steps(column))
+        if len(values) > SAMPLE and not _holds(found[name], column):  # the first rows are not all
+            every = every or _Order.of(times, ids, len(values))
+            found[name] = _kind(name, *every.steps(column))
+    part = slice(0, SAMPLE)
     for name, (evidence, of) in find_relations(values[part], columns).items():
         if not found[name].given and found[name].fillable and found[name].name != "constant":
             found[name] = replace(
                 found[name], of=of, evidence=f"{found[name].evidence}; {evidence}".lstrip("; ")
             )
     return found
+
+
+@dataclass(frozen=True)
+class _Order:
+    """The first rows of a table in time order, and where another series begins."""
+
+    rows: IntArray
+    breaks: BoolArray
+
+    @classmethod
+    def of(cls, times: TimeArray | None, ids: AnyArray | None, n: int) -> _Order:
+        rows, breaks = np.arange(n), np.zeros(n, dtype=bool)
+        codes = None if ids is None else np.unique(ids[:n].astype(str), return_inverse=True)[1]
+        if times is not None:
+            rows = np.lexsort((times[:n],) if codes is None else (times[:n], codes))
+        if codes is not None:
+            breaks[1:] = np.diff(codes[rows]) != 0
+        return cls(rows, breaks)
+
+    def steps(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The observed values of a column in time order, and the steps between neighbours."""
+        column = column[self.rows]
+        steps = np.diff(column)
+        return column[~np.isnan(column)], steps[~np.isnan(steps) & ~self.breaks[1:]]
+
+
+def _holds(kind: Kind, column: FloatArray) -> bool:
+    """Whether a kind that was found in the first rows holds for all of them."""
+    if kind.monotone or kind.name in ("constant", "row number", "id"):
+        return False  # to be looked at again
+    seen = column[~np.isnan(column)]
+    if kind.states:
+        return bool(np.isin(seen, kind.states).all())
+    low = -np.inf if kind.low is None else kind.low
+    high = np.inf if kind.high is None else kind.high
+    inside = bool((seen >= low).all() and (seen <= high).all())
+    return inside and (not kind.integer or _is_whole(seen))
 
 
 def named_kind(name: str, column: FloatArray) -> Kind:
@@ -107,34 +142,12 @@ def named_kind(name: str, column: FloatArray) -> Kind:
     return kind
 
 
-def respect(kind: Kind, fill: FloatArray) -> FloatArray:
-    """Fills (cells,) as the kind allows them: in bounds, whole, on the circle, one of the states.
-
-    That a counter never goes down depends on its neighbours, and is left to whoever knows them.
-    """
-    if kind.circular is not None:
-        fill = np.mod(fill, kind.circular)
-    if kind.states:
-        states = np.asarray(kind.states)
-        near = np.abs(np.where(np.isnan(fill), 0.0, fill)[:, None] - states).argmin(axis=1)
-        return np.where(np.isnan(fill), np.nan, states[near])
-    if kind.integer:
-        fill = np.rint(fill)
-    return np.clip(fill, kind.low, kind.high) if kind.low is not None or kind.high is not None else fill
-
-
-Test = Callable[[str, FloatArray, FloatArray], Kind | None]
-
-
-def _kind(name: str, column: FloatArray, breaks: AnyArray) -> Kind:
-    seen = column[~np.isnan(column)]
+def _kind(name: str, seen: FloatArray, steps: FloatArray) -> Kind:
     if len(seen) < ENOUGH:
         return NUMBER
     first = seen[0]
     if (seen == first).all():
         return replace(KINDS["constant"], evidence=f"always {first:g}")
-    steps = np.diff(column)
-    steps = steps[~np.isnan(steps) & ~breaks[1:]]
     for test in (_row_number, _id, _calendar, _on_off, _counter, _angle, _category, _share, _count):
         if (kind := test(name, seen, steps)) is not None:
             return kind
@@ -242,7 +255,3 @@ def _count(name: str, seen: FloatArray, steps: FloatArray) -> Kind | None:
         return None
     kind = "count" if seen.min() >= 0 else "integer"
     return replace(KINDS[kind], evidence="whole numbers only" + (", none below 0" if kind == "count" else ""))
-
-
-def _codes(ids: AnyArray) -> AnyArray:
-    return np.unique(ids.astype(str), return_inverse=True)[1]

@@ -102,7 +102,7 @@ def look(table: Any, *, time: str | Sequence[str] | None = None, **reading: Any)
 
 def _look_at_file(source: str | Path, **reading: Any) -> Look:
     file = read_file(source, **reading)
-    path = Path(source)
+    path = Path("table.csv" if str(source) == "-" else source)
     out = path.with_name(f"{path.name.split('.')[0]}-filled{''.join(path.suffixes)}")
     odd = [
         text for one in file.sentinels if one.sure for text in [f"{one}: counts as missing (keep_sentinels)."]
@@ -114,7 +114,7 @@ def _look_at_file(source: str | Path, **reading: Any) -> Look:
         values=file.values,
         left_alone=file.passed_through,
         suspicions=(*odd, *file.problems, *suspicions(file.values, file.columns, file.kinds)),
-        command=f"t1 impute {_word(path)} -o {_word(out)}",
+        command=f"t1 impute {_word(Path(source))} -o {_word(out)}",
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from t1.data.kinds import KINDS
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
@@ -40,6 +41,10 @@ class Reading:
             raise InputError(
                 f"the layout {self.layout!r} is unknown.", cure="Give table, long or wide.", option="layout"
             )
+        for kind in self.kind.values():
+            if kind not in KINDS:
+                hint = did_you_mean(kind, KINDS)
+                raise InputError(f"there is no kind {kind!r}.", cure=hint, option="kind")
         for name in ("header_row", "skip_rows"):
             number = getattr(self, name)
             if number is not None and number < 0:

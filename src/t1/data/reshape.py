@@ -14,8 +14,6 @@ import numpy as np
 import pandas as pd
 
 from t1.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from t1.data.csv.columns import texts_of
-from t1.data.csv.file import CsvFile
 from t1.data.data_file import DataFile, NewRows
 from t1.data.dates import read_dates, read_numeric_dates
 from t1.data.reading import Reading
@@ -43,6 +41,10 @@ class Reshaped(DataFile):
     def all_columns(self) -> tuple[str, ...]:
         """The names of all columns of the file, in its order."""
         return self.file.all_columns
+
+    def texts(self, name: str) -> list[str]:
+        """The cells of any column of the file as text."""
+        return self.file.texts(name)
 
     def _check_container(self, kind: str) -> None:
         self.file._check_container(kind)
@@ -88,7 +90,7 @@ class Reshaped(DataFile):
         self.file._write(stream, kind, out.reshape(shape), write.reshape(shape), added, None)
 
 
-def reshape(file: CsvFile, reading: Reading) -> DataFile:
+def reshape(file: DataFile, reading: Reading) -> DataFile:
     """The table turned upright if it lies on its side, or if the user says so; else as it is."""
     if reading.layout == "table":
         return file
@@ -101,7 +103,7 @@ def reshape(file: CsvFile, reading: Reading) -> DataFile:
     return file
 
 
-def _dates_as_columns(file: CsvFile) -> AnyArray | None:
+def _dates_as_columns(file: DataFile) -> AnyArray | None:
     """The dates that name the numeric columns of a table without a time column, if nearly all have one."""
     if file.time is not None or len(file.columns) < LEAST_DATES:
         return None
@@ -121,7 +123,7 @@ def _dates_as_columns(file: CsvFile) -> AnyArray | None:
     return times if good else None
 
 
-def _from_wide(file: CsvFile) -> Reshaped:
+def _from_wide(file: DataFile) -> Reshaped:
     times = _dates_as_columns(file)
     if times is None:
         raise InputError(
@@ -130,11 +132,8 @@ def _from_wide(file: CsvFile) -> Reshaped:
             option="layout",
         )
     at = [k for k, name in enumerate(file.columns) if re.match(r"\d", name)]
-    texts = [j for j, name in enumerate(file.names) if name in file.passed_through]
-    labels = [
-        " / ".join(filter(None, parts))
-        for parts in zip(*(texts_of(file.cells, j, file.encoding) for j in texts), strict=True)
-    ]
+    texts = [file.texts(name) for name in file.all_columns if "text" in file.passed_through.get(name, "")]
+    labels = [" / ".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
     n_rows, n_columns = file.values.shape
     names = _unique(labels or [f"row {i + 1}" for i in range(n_rows)])
     others = [name for name in file.columns if not re.match(r"\d", name)]
@@ -151,13 +150,14 @@ def _from_wide(file: CsvFile) -> Reshaped:
         problems=file.problems,
         said=("a wide table: a column for each date, filled along the rows", *file.said),
         sentinels=file.sentinels,
+        kind=file.kind,
         file=file,
         cells=cells,
         shape="wide",
     )
 
 
-def _variable_column(file: CsvFile, *, asked: bool) -> int | None:
+def _variable_column(file: DataFile, *, asked: bool) -> str | None:
     """The column that says which variable a value is of; None if the table is not long."""
     if len(file.columns) != 1 or file.time is None:
         if asked:
@@ -167,10 +167,10 @@ def _variable_column(file: CsvFile, *, asked: bool) -> int | None:
                 option="layout",
             )
         return None
-    texts = [name for name in file.names if file.passed_through.get(name, "").startswith("holds text")]
+    texts = [name for name in file.all_columns if file.passed_through.get(name, "").startswith("holds text")]
     found = [name for name in (*file.id_columns, *texts) if VARIABLES.fullmatch(name.strip())]
     if found and len(np.unique(file.time)) * 1.1 < len(file.time):
-        return file.names.index(found[0])
+        return found[0]
     if asked:
         raise InputError(
             "no column says which variable a value is of.",
@@ -180,19 +180,17 @@ def _variable_column(file: CsvFile, *, asked: bool) -> int | None:
     return None
 
 
-def _from_long(file: CsvFile, at: int) -> DataFile:
+def _from_long(file: DataFile, at: str) -> DataFile:
     assert file.time is not None
-    variable = np.array(texts_of(file.cells, at, file.encoding), dtype=object)
-    others = [name for name in file.id_columns if name != file.names[at]]
-    keys = [
-        np.array(texts_of(file.cells, file.names.index(name), file.encoding), dtype=object) for name in others
-    ]
+    variable = np.array(file.texts(at), dtype=object)
+    others = [name for name in file.id_columns if name != at]
+    keys = [np.array(file.texts(name), dtype=object) for name in others]
     names, codes = np.unique(variable.astype(str), return_inverse=True)
     frame = pd.DataFrame({"time": file.time, **{f"k{n}": key for n, key in enumerate(keys)}})
     row = frame.groupby([*(f"k{n}" for n in range(len(keys))), "time"], sort=False).ngroup().to_numpy()
     if len(np.unique(row * len(names) + codes)) < len(row):
         raise InputError(
-            f"several rows have the same time and the same {file.names[at]!r}: what tells them apart?",
+            f"several rows have the same time and the same {at!r}: what tells them apart?",
             cure="Name what tells the series apart (id).",
             option="id",
         )
@@ -215,13 +213,14 @@ def _from_long(file: CsvFile, at: int) -> DataFile:
         time_format=file.time_format,
         ids=ids,
         id_columns=tuple(others),
-        passed_through={k: why for k, why in file.passed_through.items() if k != file.names[at]},
+        passed_through={k: why for k, why in file.passed_through.items() if k != at},
         problems=file.problems,
         said=(
-            f"a long table: {file.names[at]!r} says what each {name!r} is of; filled side by side",
+            f"a long table: {at!r} says what each {name!r} is of; filled side by side",
             *(text for text in file.said if "series of its own" not in text),
         ),
         sentinels=file.sentinels,
+        kind=file.kind,
         file=file,
         cells=cells,
         shape="long",

@@ -37,7 +37,12 @@ def find_sentinels(values: FloatArray, columns: Sequence[str]) -> list[Sentinel]
     or what is sure in another column and stands outside here as well.
     """
     found: list[Sentinel] = []
+    if not len(values):
+        return found
+    ends = np.fmin.reduce(values, axis=0).tolist(), np.fmax.reduce(values, axis=0).tolist()
     for j, name in enumerate(columns):
+        if not _code_digits(ends[0][j]) and not _code_digits(ends[1][j]):
+            continue
         column = values[:, j]
         seen = column[~np.isnan(column)]
         for _ in range(2 * ROUNDS):
@@ -78,7 +83,9 @@ def _outermost(seen: FloatArray, name: str) -> Sentinel | None:
         size = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-12)
         if away <= size or (abs(value) < 1000 and away <= 0.5 * max(abs(low), abs(high))):
             continue
-        sure = high > low and count >= 3 and (digits >= 3 or (count >= 5 and away > 3 * size))
+        # 99 among whole numbers may be a category of its own
+        short = digits < 3 and (count < 5 or away <= 3 * size or bool((rest == np.rint(rest)).all()))
+        sure = high > low and count >= 3 and not short
         return Sentinel(name, value, count, sure, (low, high))
     return None
 

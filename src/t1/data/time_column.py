@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import narwhals as nw
@@ -14,10 +16,13 @@ from t1.errors import InputError
 from t1.registry import did_you_mean
 
 
-def find_times(data: Any, time: str | None = None) -> tuple[str | None, TimeArray | None]:
+def find_times(
+    data: Any, time: str | None = None, *, names: Sequence[str] | None = None
+) -> tuple[str | None, TimeArray | None]:
     """The time column of a dataframe and its times (rows,) in UTC; the name is None for a pandas index.
 
-    Without `time` it is the index if that holds dates, else a column of dates, by its type or as text.
+    Without `time` it is the index if that holds dates, else a column of dates, by its type or as text, rather one
+    that is called time or date. `names` are what the columns are called where `data` names them otherwise.
     """
     frame = nw.from_native(data, eager_only=True)
     if time is not None:
@@ -28,16 +33,19 @@ def find_times(data: Any, time: str | None = None) -> tuple[str | None, TimeArra
         return time, _checked(time, times_of(_cells(frame[time])))
     if isinstance(data, pd.DataFrame) and isinstance(data.index, pd.DatetimeIndex):
         return None, times_of(data.index)
-    dated = [name for name in frame.columns if isinstance(frame[name].dtype, nw.Datetime | nw.Date)]
-    for name in sorted(dated, key=lambda name: not is_time_name(str(name))):
+    called = dict(zip(frame.columns, names or frame.columns, strict=True))
+    likely = sorted(frame.columns, key=lambda name: not is_time_name(str(called[name])))
+    for name in [name for name in likely if isinstance(frame[name].dtype, nw.Datetime | nw.Date)]:
         times = times_of(_cells(frame[name]))
         if not np.isnat(times).any():
             return name, times
-    for name in frame.columns:
-        if frame[name].dtype == nw.String or (frame[name].dtype == nw.Object and is_time_name(str(name))):
+    for name in likely:
+        dtype = frame[name].dtype
+        if dtype == nw.String or (dtype == nw.Object and is_time_name(str(called[name]))):
             texts = [cell for cell in frame[name].head(50).to_list() if isinstance(cell, str)]
             if texts and looks_like_dates(texts):
-                return name, times_of(_cells(frame[name]))
+                with suppress(InputError):  # a date here and there is no time column
+                    return name, times_of(_cells(frame[name]))
     return None, None
 
 

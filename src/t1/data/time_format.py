@@ -10,7 +10,7 @@ import pandas as pd
 
 from t1.arrays import TimeArray
 
-FIELD = re.compile(r"%([YymdHIMSfpbBjz])")
+FIELD = re.compile(r"%([YymdHIMSfpbBjzGVq])")
 DAY = 86_400 * 10**9  # nanoseconds
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
@@ -70,6 +70,8 @@ class TimeFormat:
                 return f"{time.microsecond * 1000 + time.nanosecond:09d}"[: self.fraction]
             if letter == "z":
                 return "+0000"
+            if letter == "q":
+                return str(time.quarter)
             text = "24" if ends_day and letter == "H" else time.strftime(f"%{letter}")
             if letter == "Y":
                 text = text.zfill(4)

@@ -13,7 +13,7 @@ import pandas as pd
 from t1.arrays import AnyArray, IntArray, TimeArray
 from t1.errors import InputError
 
-MOST_ADDED = 20  # times as many absent rows as rows: then the step was no step
+MOST_ADDED = 20  # times as many absent rows as rows: a step that leaves more out was found wrongly
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ CELLS_PER_COPY = 160_000  # of all columns together: bounds the time that judgin
 ROWS_PER_COPY = (400, 4096)  # at least and at most
 STRETCH = 1024  # rows of a stretch of a long series
 SHARE = 0.25  # of a column's observed cells are hidden at most, in all copies together
-CELLS = 900  # wanted per column and gap class: 300 for each part
-EVENTS = 240  # wanted per column and gap class: 80 for each part
+WANTED_CELLS = 900  # wanted per column and gap class: 300 for each part
+WANTED_EVENTS = 240  # wanted per column and gap class: 80 for each part
 MOVES = 3600  # at most so many placements are tried, which bounds the time
 PLACES = 16  # tried for each event
 FIRST = 24  # events of each class of long gaps, and of each at an edge, that are placed before all others
@@ -167,7 +167,7 @@ def _place_where_evidence_is_thin(board: "_Board", events: Events, rng: Generato
 
     def wanted(runs: slice) -> BoolArray:
         group = events.column[runs], code[runs]
-        thin = (board.cells[group] < CELLS) | (board.n_events[group] < EVENTS)
+        thin = (board.cells[group] < WANTED_CELLS) | (board.n_events[group] < WANTED_EVENTS)
         want: BoolArray = thin & (board.cells[group] + events.length[runs] <= quota[group])
         return want
 

@@ -11,7 +11,7 @@ from t1.panel import Panel
 
 PERIOD_ROWS = 20_000  # of a series in which its period is looked for
 PERIOD_SERIES = 8  # the longest ones; the others take the period of these
-CELLS = 1 << 18  # that are looked at for a period, in 4 to 32 columns
+PERIOD_CELLS = 1 << 18  # that are looked at for a period, in 4 to 32 columns
 
 
 def find_period(values: FloatArray) -> int | None:
@@ -25,7 +25,7 @@ def find_period(values: FloatArray) -> int | None:
     longest = len(values) // 3
     if longest < 2:
         return None
-    most = min(max(CELLS // len(values), 4), 32)
+    most = min(max(PERIOD_CELLS // len(values), 4), 32)
     values = values[:, :: -(-values.shape[1] // most) or 1]
     z = _detrend(values)
     _, spread = moments(z, ~np.isnan(z))

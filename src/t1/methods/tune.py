@@ -24,7 +24,7 @@ from t1.schedule import TrainConfig
 from t1.train import FitResult, fit_source
 
 ROWS = 128  # windows times columns of a step
-SHORTEST = 4.0  # seconds; with less nothing is gained
+LEAST_SECONDS = 4.0  # seconds; with less nothing is gained
 EVERY = 25  # steps between two validations
 PATIENCE = 6  # validations without a better loss that end the training
 VALID_BATCHES = 4
@@ -45,7 +45,7 @@ class TunedFill(T1Fill):
     def tune(cls, start: T1Fill, panel: Panel, learning: Learning) -> Self:
         """Train with what is left of the budget; raises LeftOut where that is too little."""
         seconds = learning.left()
-        if seconds < SHORTEST:
+        if seconds < LEAST_SECONDS:
             raise LeftOut(f"T1 was not tuned: {max(seconds, 0):.0f} s of the budget were left for it")
         return cls.train(start, panel, learning, seconds)[0]
 

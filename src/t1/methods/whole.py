@@ -8,8 +8,6 @@ import numpy as np
 from t1.arrays import FloatArray
 from t1.data.scale import Scaler
 from t1.methods.base import Fill, Learning
-from t1.methods.pswi import pswi, settings_for
-from t1.methods.tabular import iterative, knn
 from t1.panel import Panel
 
 FILLS = 2  # a whole-series method fills twice: the rehearsal and the panel
@@ -47,6 +45,8 @@ class Knn(_Whole):
 
     @staticmethod
     def rule(values: FloatArray, seed: int, seconds: float | None) -> FloatArray:
+        from t1.methods.tabular import knn  # scikit-learn and scipy take long to import
+
         return knn(values)
 
 
@@ -57,6 +57,8 @@ class Iterative(_Whole):
 
     @staticmethod
     def rule(values: FloatArray, seed: int, seconds: float | None) -> FloatArray:
+        from t1.methods.tabular import iterative
+
         return iterative(values, seed=seed)
 
 
@@ -67,4 +69,6 @@ class Pswi(_Whole):
 
     @staticmethod
     def rule(values: FloatArray, seed: int, seconds: float | None) -> FloatArray:
+        from t1.methods.pswi import pswi, settings_for
+
         return pswi(values, rng=seed, seconds=seconds, **settings_for("any other"))

@@ -1,4 +1,4 @@
-"""Runs of missing steps in single variables, beside single cells: the paper's block scenario."""
+"""Runs of missing steps in single variables, beside single cells."""
 
 import numpy as np
 from numpy.random import Generator

@@ -232,7 +232,7 @@ class ChannelHeads(TimeConvs):
         """x (rows, chans, time) -> (chans, rows, time); appends the weights to `record`."""
         dropout = self.dropout if self.training else 0.0
         seed = int(torch.randint(2**62, ())) if dropout > 0 else 0
-        plan = _Plan(x, n_vars, self.group, dropout, seed)
+        plan = _Slices(x, n_vars, self.group, dropout, seed)
         if torch.is_grad_enabled():
             out: Tensor = _ChannelHeads.apply(x, self._kernels(), self.bias, plan)  # type: ignore[no-untyped-call]
             return out
@@ -245,7 +245,7 @@ class ChannelHeads(TimeConvs):
         return out
 
 
-class _Plan:
+class _Slices:
     """How one block's attention is cut into slices of channels, and the steps both passes share."""
 
     def __init__(self, x: Tensor, n_vars: int, group: int, dropout: float, seed: int) -> None:
@@ -308,7 +308,7 @@ def attention_weights(q: Tensor, k: Tensor) -> Tensor:
 
 class _ChannelHeads(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, kernels: Tensor, bias: Tensor, plan: _Plan) -> Tensor:
+    def forward(ctx: Any, x: Tensor, kernels: Tensor, bias: Tensor, plan: _Slices) -> Tensor:
         out = x.new_empty(x.shape[1], x.shape[0], x.shape[2])
         slices = plan.attend(x, lambda part: toeplitz(kernels[:, part], x.shape[-1]), bias, out)
         kept = [t for pair in slices for t in pair if plan.keep]
@@ -320,7 +320,7 @@ class _ChannelHeads(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
         x, kernels, bias, *kept = ctx.saved_tensors
-        plan: _Plan = ctx.plan
+        plan: _Slices = ctx.plan
         rows, chans, time = x.shape
         grad_x = x.new_empty(chans, rows, time)
         grad_kernels, grad_bias = torch.empty_like(kernels), torch.empty_like(bias)

@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import numpy.typing as npt
 
 from t1.arrays import AnyArray
-from t1.data.csv.numbers import CELLS, WIDEST, Numbers
+from t1.data.csv.find_time import STAMP
+from t1.data.csv.numbers import Numbers
 from t1.data.csv.scan import Cells
-from t1.data.csv.styles import Style, find_style
+from t1.data.csv.styles import Style, find_style, may_have_style
+from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
-from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
-from t1.data.ids import tell_apart
+from t1.data.dates import is_time_name
+from t1.data.ids import is_id_name, repeated, tell_apart
 from t1.data.reading import Reading
-from t1.data.time_columns import Source, TimeColumns, combine, find_clock, find_parts
-from t1.data.time_format import TimeFormat
+from t1.data.time_columns import Source, TimeColumns
 from t1.errors import InputError
 
+SOME = 50  # rows for a quick look
 MOSTLY = 9  # numbers for each text cell: from there on the text is taken for a mistake
-NO_CLOCK = ("%H", "%I")
+ROW_NAME = re.compile(r"#|no\.?|nr\.?|index|idx|row|record|rec|unnamed: 0|row_?num(ber)?", re.IGNORECASE)
 
 
 class Sheet:
@@ -46,7 +47,11 @@ class Sheet:
         self.passed_through: dict[str, str] = {}
         self.styles: dict[int, Style] = {}
         self._kept: dict[int, list[str]] = {}
-        self.source = Source(names, self.all_texts, self._whole_column)
+        # quick looks at all columns at once, so that few of many have to be looked at closely
+        some = slice(0, SOME)
+        self.largest = np.fmax.reduce(numbers.values[some], axis=0)
+        self._zero_first = (cells.data[cells.starts(some)] == ord("0")).any(axis=0)
+        self.source = Source(names, self.all_texts, self.whole_column)
 
     def texts(self, column: int, limit: int | None = None) -> list[str]:
         """The cells of one column as text."""
@@ -62,92 +67,17 @@ class Sheet:
         """Free the memory of texts that nobody will ask for again."""
         self._kept.clear()
 
-    # ------------------------------------------------------------ time
-
-    def find_time(self) -> TimeColumns | None:
-        """The columns that say when: those the user named, or what is named or written like a time."""
-        if self.choice.time:
-            return self._explicit_time(self.choice.time)
-        free = [
-            j
-            for j in range(len(self.names))
-            if j not in self.choice.id and not (self.choice.named and j in self.choice.wanted)
-        ]
-        named = [j for j in free if is_time_name(self.names[j])]
-        others = [j for j in np.flatnonzero(self.numbers.n_texts).tolist() if j in free and j not in named]
-        found: list[str] = []
-        for j in named + others:
-            if j in others and not looks_like_dates([t for t in self.texts(j, 50) if t]):
-                continue
-            dates, texts = self._dates(j)
-            bad = np.isnat(dates.times)
-            if dates.format.unit == "step" and not self.choice.id:  # a lap time is no time stamp
-                bad = np.append(False, np.diff(dates.times) < np.timedelta64(0))
-            if not bad.any():
-                return self._with_clock(j, dates)
-            if j in named or bad.mean() <= 0.1:
-                i = int(bad.argmax())
-                found.append(
-                    f"column {self.names[j]!r} looks like the time, but line {self.cells.line(i)} has "
-                    f"{texts[i][:40]!r}; the rows are taken in their order."
-                )
-        parts = None if self.choice.named else find_parts(self.source, named=self.named)
-        if parts is not None and not set(parts.at) & set(self.choice.id):
-            return parts
-        self.problems += found
-        return None
-
-    def _with_clock(self, j: int, dates: Dates) -> TimeColumns:
-        """A column of dates together with the clock beside it, if the dates have none themselves."""
-        alone = TimeColumns((j,), dates.times, (dates.format,), dates.note)
-        if dates.format.unit or any(clock in dates.format.pattern for clock in NO_CLOCK):
-            return alone
-        both = find_clock(self.source, j, day_first=self.reading.dayfirst)
-        return alone if both is None or np.isnat(both.times).any() else both
-
-    def _dates(self, j: int) -> tuple[Dates, list[str]]:
-        texts = self.all_texts(j)
-        if self.reading.time_format is not None:
-            return read_dates(texts, pattern=self.reading.time_format), texts
-        column = self.numbers.values[:, j]
-        if self._is_numeric(j):
-            if np.isnan(column).any():
-                nothing = np.where(np.isnan(column), np.datetime64("NaT"), np.datetime64(0, "ns"))
-                return Dates(nothing, TimeFormat()), texts
-            return read_numeric_dates(column, texts), texts
-        return read_dates(texts, day_first=self.reading.dayfirst), texts
-
-    def _explicit_time(self, at: tuple[int, ...]) -> TimeColumns:
-        if len(at) > 1:
-            both = combine(self.source, at, day_first=self.reading.dayfirst, pattern=self.reading.time_format)
-            if both is None:
-                row = " ".join(self.texts(j, 1)[0] for j in at)
-                raise InputError(
-                    f"{' and '.join(self.names[j] for j in at)} together are no time (first row: {row!r}).",
-                    cure="Name a date and a clock, or year, month, day, hour, or the format (time_format).",
-                    option="time",
-                )
-            return both
-        dates, texts = self._dates(at[0])
-        bad = np.isnat(dates.times)
-        if bad.any():
-            i = int(bad.argmax())
-            raise InputError(
-                f"the time column {self.names[at[0]]!r} has {texts[i][:60]!r} on line {self.cells.line(i)}, "
-                "which is no date in the format of the column.",
-                cure="Correct the line, name another column (time), or give the format (time_format).",
-                option="time",
-            )
-        return TimeColumns(at, dates.times, (dates.format,), dates.note)
-
-    # ------------------------------------------------------------ series and numbers
-
     def find_ids(self, time: TimeColumns | None) -> tuple[tuple[int, ...], AnyArray | None]:
         """The columns that tell series apart, and each row's id."""
         at = self.choice.id
-        if not at and time is not None and not self.choice.named:
-            texts = [j for j in np.flatnonzero(self.numbers.n_texts).tolist() if j not in time.at]
+        if not at and time is not None and not self.choice.named and (n := repeated(time.times)):
+            texts = [j for j in range(len(self.names)) if j not in time.at and self._may_tell_apart(j)]
             at = tell_apart(time.times, {j: (self.names[j], self.all_texts) for j in texts})
+            if not at:
+                self.problems.append(
+                    f"{n} rows have the time stamp of an earlier row, and no column tells them apart; "
+                    "if they are several series, name what does (id)."
+                )
             if at:
                 self.said.append(
                     "time stamps repeat, so each "
@@ -163,6 +93,13 @@ class Sheet:
             name = self.names[at[0]]
             self.problems.append(f"{nameless} rows have no {name!r}; they are taken for one series.")
         return at, ids
+
+    def _may_tell_apart(self, j: int) -> bool:
+        """Whether a column is text, or whole numbers under the name of an id."""
+        if self.numbers.n_texts[j]:
+            return True
+        column = self.whole_column(j)
+        return column is not None and is_id_name(self.names[j]) and bool((column == np.rint(column)).all())
 
     def find_numeric(self, taken: tuple[int, ...]) -> list[int]:
         """The columns to fill; all others are noted as passed through."""
@@ -188,9 +125,11 @@ class Sheet:
                     self.problems.append(
                         f"column {name!r} holds text; its empty cells ({blanks}) stay empty."
                     )
+            elif not self.choice.named and self._is_stamp(j):
+                self.passed_through[name] = "holds time stamps"
             elif not self.choice.named and self._is_code(j):
                 self.passed_through[name] = "holds codes that begin with 0"
-            elif j == 0 and self._nameless(j) and len(self.names) > 1 and self._counts_rows(j):
+            elif not self.choice.named and self._counts_rows(j):
                 self.passed_through[name] = "counts the rows"
             elif not self.choice.named and self._blank_means_zero(j):
                 value = self.numbers.values[:, j]
@@ -218,6 +157,8 @@ class Sheet:
         if self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j]:
             return False
         codes = set(self.reading.missing_values)
+        if not may_have_style([text for text in self.texts(j, 100) if text not in codes]):
+            return False
         texts = self.all_texts(j)
         if codes:
             texts = ["" if text in codes else text for text in texts]
@@ -235,8 +176,17 @@ class Sheet:
         self.said.append(f"column {self.names[j]!r} is written with {style}")
         return True
 
+    def _is_stamp(self, j: int) -> bool:
+        """Whether numbers are time stamps such as 202001312300, beside those that were taken as the time."""
+        if not self.largest[j] >= 1.9e9:
+            return False
+        some = [text for text in self.texts(j, SOME) if text]
+        return bool(some) and all(STAMP.fullmatch(text) for text in some)
+
     def _is_code(self, j: int) -> bool:
         """Whether digits are a name, such as 01234567: as a number it would lose its zeros."""
+        if not self._zero_first[j]:
+            return False
         given = [text for text in self.texts(j, 200) if text]
         return bool(given) and all(re.fullmatch(r"0\d+", text) for text in given)
 
@@ -252,11 +202,13 @@ class Sheet:
     def _is_text(self, j: int) -> bool:
         return bool(self.numbers.n_texts[j] * MOSTLY > self.numbers.n_numbers[j])
 
-    def _is_numeric(self, j: int) -> bool:
+    def is_numeric(self, j: int) -> bool:
+        """Whether every cell of a column is a number or missing."""
         return bool(self.numbers.n_texts[j] == 0 and self.numbers.n_numbers[j] > 0)
 
-    def _whole_column(self, j: int) -> AnyArray | None:
-        return self.numbers.values[:, j] if self._is_numeric(j) else None
+    def whole_column(self, j: int) -> AnyArray | None:
+        """The numbers of a column, None if it holds text."""
+        return self.numbers.values[:, j] if self.is_numeric(j) else None
 
     def _refuse_mixed(self, j: int) -> None:
         n_texts, n_numbers = int(self.numbers.n_texts[j]), int(self.numbers.n_numbers[j])
@@ -280,39 +232,12 @@ class Sheet:
         return decode(self.cells.cell(row, j), self.encoding).strip()[:60]
 
     def _counts_rows(self, j: int) -> bool:
+        """Whether a column is the number of its row: called so, or without a name and in front."""
         column = self.numbers.values[:, j]
-        return bool((np.diff(column) == 1).all() and column[0] in (0, 1))
-
-
-def texts_of(cells: Cells, column: int, encoding: str, limit: int | None = None) -> list[str]:
-    """The cells of one column as text."""
-    ends = cells.ends[:limit, column]
-    first = cells.row_starts if column == 0 else cells.ends[:, column - 1] + 1
-    starts = np.minimum(first[:limit], ends)
-    width = int(ends[0] - starts[0]) if len(ends) else 0
-    if 0 < width <= WIDEST and (ends - starts == width).all():  # time stamps mostly are: many at once
-        texts: list[str] = []
-        windows = np.lib.stride_tricks.sliding_window_view(cells.data, width)
-        for begin in range(0, len(starts), CELLS):
-            block = windows[starts[begin : begin + CELLS]]
-            if not _is_plain(block):
-                break
-            texts += block.view(f"S{width}").ravel().astype(f"U{width}").tolist()
-        else:
-            return texts
-    raw = memoryview(cells.data.data)
-    spans = zip(starts.tolist(), ends.tolist(), strict=True)
-    return [decode(bytes(raw[a:b]), encoding).strip() for a, b in spans]
-
-
-def _is_plain(block: npt.NDArray[np.uint8]) -> bool:
-    """Whether cells are plain ASCII without quotes, and have blanks only inside."""
-    plain = (block < 128).all() and (block >= ord(" ")).all() and not (block == ord('"')).any()
-    return bool(plain and (block[:, [0, -1]] != ord(" ")).all())
-
-
-def decode(raw: bytes, encoding: str) -> str:
-    """A cell's text, without the quotes around it."""
-    text = raw.decode(encoding, "replace")
-    bare = text.strip(" \t")
-    return bare[1:-1].replace('""', '"') if len(bare) >= 2 and bare[0] == bare[-1] == '"' else text
+        nameless = j == 0 and self._nameless(j) and len(self.names) > 1 and column[0] in (0, 1)
+        named = ROW_NAME.fullmatch(self.names[j].strip()) is not None and len(column) > 2
+        if not nameless and not named:
+            return False
+        steps = np.diff(column[~np.isnan(column)])
+        # rows may have been taken out, or added without a number
+        return bool((steps >= 1).all() and (steps == 1).sum() >= 0.9 * (len(column) - 1))

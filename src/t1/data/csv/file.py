@@ -16,6 +16,7 @@ from t1.data.csv.layout import Layout
 from t1.data.csv.numbers import CELLS, inner_spans, write_numbers
 from t1.data.csv.scan import Cells
 from t1.data.csv.styles import Style
+from t1.data.csv.texts import texts_of
 from t1.data.data_file import DataFile, NewRows
 from t1.data.time_columns import TimeColumns
 from t1.data.timeline import anchors
@@ -40,6 +41,10 @@ class CsvFile(DataFile):
     def all_columns(self) -> tuple[str, ...]:
         """The names of all columns of the file, in its order."""
         return self.names
+
+    def texts(self, name: str) -> list[str]:
+        """The cells of any column as text."""
+        return texts_of(self.cells, self.names.index(name), self.encoding)
 
     def _check_container(self, kind: str) -> None:
         if kind == "parquet":
@@ -133,12 +138,17 @@ class CsvFile(DataFile):
                 text if has or self.cells.separator not in text else b'"' + text + b'"'
                 for text, has in zip(texts, quoted & (start > raw_start), strict=True)
             ]
+        sizes = np.array([len(text) for text in texts.tolist()], dtype=np.int64)
         if self.cells.separator == BLANKS[0]:  # numbers stay below each other where there is room
             room = end - raw_start - (column > 0)
-            sizes = np.array([len(text) for text in texts.tolist()], dtype=np.int64)
             width = np.maximum(np.minimum(sizes, room), end - start)
-            texts[:] = [text.rjust(w) for text, w in zip(texts, width.tolist(), strict=True)]
-            start = end - width
+        else:  # so they do in a cell of blanks
+            blanks = raw_end - raw_start
+            width = np.where((start == raw_end) & (blanks >= sizes) & (blanks > 1), blanks, 0)
+        if width.any():
+            padded = zip(texts.tolist(), width.tolist(), strict=True)
+            texts[:] = [text.rjust(w) if w else text for text, w in padded]
+            start = np.where(width > 0, end - width, start)
         if self.cells.counts is not None:
             return self._with_short_rows(rows, i, column, start, end, texts, pad=pad)
         return start, end, texts.tolist()

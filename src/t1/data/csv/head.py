@@ -10,6 +10,9 @@ from t1.data.csv.dialect import split, usual_width
 
 MOST_UNITS = 3  # lines of units, formats and the like below the names
 VALUES = (Look.NUMBER, Look.DATE)
+LETTERS = (b"M", b"MM", b"ND")  # mean missing in a row, but may be names as well
+MOST_CELLS = 20_000  # that are looked at to tell what the columns are like
+LEAST_BODY = 12  # lines of them, however wide
 
 
 class FirstLines:
@@ -22,7 +25,7 @@ class FirstLines:
         same = [cells for cells in self.cells if len(cells) == self.width]
         # the head of the file is what is asked about, so the rest of it answers
         body = same[max(1, min(len(same) // 4, 20)) :] or same[1:] or same
-        self.looks = usual_looks(body, missing)
+        self.looks = usual_looks(body[: max(LEAST_BODY, MOST_CELLS // self.width)], missing)
 
     def find_header(self) -> tuple[int | None, int]:
         """The line of names, if one of these lines is it, and the first line of data."""
@@ -88,10 +91,14 @@ class FirstLines:
         return dated and any(a is b for a, b in pairs) and odd <= wrong * len(pairs)
 
     def _is_near_header(self, k: int) -> bool:
+        """Whether a line just above the data names its columns, though not as many, or as M for missing."""
         cells = self.cells[k]
         kinds = [look(cell, self.missing) for cell in cells]
-        texts = kinds.count(Look.TEXT)
-        return self.width - 1 <= len(cells) and texts > 1 and texts + kinds.count(Look.MISSING) == len(cells)
+        letters = sum(cell.strip(b' "\t') in LETTERS for cell in cells)
+        texts = kinds.count(Look.TEXT) + letters
+        enough = texts > 1 or (texts == len(cells) == self.width)
+        blank = kinds.count(Look.MISSING) - letters
+        return self.width - 1 <= len(cells) and enough and texts + blank == len(cells)
 
     def _counts_columns(self, k: int) -> bool:
         """Whether a first line of numbers names columns: 773869, 767541, ... above numbers with decimals."""
@@ -106,7 +113,8 @@ class FirstLines:
             return False
         numbers = [int(name) for name in names]
         steps = {b - a for a, b in pairwise(numbers)}
-        if steps == {1} and (numbers[0] in (0, 1) or numbers[0] >= 1600):  # 1, 2, 3 or 2001, 2002, 2003
+        years = min(steps) > 0 and numbers[0] >= 1600 and numbers[-1] <= 2200
+        if years or (steps == {1} and numbers[0] in (0, 1)):  # 2001, 2002, 2003, or 1, 2, 3
             return True
         body = [cells for cells in self.cells[k + 1 :] if len(cells) == self.width]
         points = sum(b"." in cell or b"," in cell for cells in body for cell in cells)

@@ -17,6 +17,7 @@ from t1.errors import InputError
 
 HEAD = 1 << 20  # bytes that are looked at
 MOST_LINES = 400  # of them
+LEAST_LINES = 20  # if the file has as many
 COMMENTS = b"#%!"  # what a comment line may start with, if none is named
 
 
@@ -140,8 +141,18 @@ def _body_start(
 
 
 def first_lines(raw: bytes, start: int, size: int, comment: bytes | None) -> list[Line]:
-    """The first lines of a file, with their places."""
-    head = raw[start : min(start + HEAD, size)]
+    """The first lines of a file, with their places; of a very wide table as many as tell what it is like."""
+    length = HEAD
+    while True:
+        lines = _lines(raw[start : min(start + length, size)], start, comment)
+        if start + length >= size:
+            return lines
+        if len(lines) > LEAST_LINES:
+            return lines[:-1]  # the last one is cut
+        length *= 4
+
+
+def _lines(head: bytes, start: int, comment: bytes | None) -> list[Line]:
     newline = b"\n" if b"\n" in head else b"\r"
     lines: list[Line] = []
     at, held, first, number = 0, 0, 0, 1
@@ -149,9 +160,8 @@ def first_lines(raw: bytes, start: int, size: int, comment: bytes | None) -> lis
         stop = head.find(newline, at)
         stop = len(head) if stop < 0 else stop
         text = head[first:stop]
-        quotes = text.count(b'"')
         is_remark = text[:1] in (b"#", b"%", b"!") or (comment is not None and text.startswith(comment))
-        if quotes % 2 == 0 or is_remark or held > 30 or stop == len(head):
+        if text.count(b'"') % 2 == 0 or is_remark or held > 30 or stop == len(head):
             text = text[:-1] if text.endswith(b"\r") else text
             lines.append(Line(start + first, start + first + len(text), number - held, text))
             first, held = stop + 1, 0

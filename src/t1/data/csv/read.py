@@ -8,13 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from t1.arrays import FloatArray
-from t1.data.csv.columns import Sheet, decode
+from t1.data.csv.columns import Sheet
 from t1.data.csv.dialect import BLANKS, find_decimal
 from t1.data.csv.encoding import find_encoding
 from t1.data.csv.file import CsvFile
+from t1.data.csv.find_time import TimeFinder
 from t1.data.csv.layout import Layout, find_layout
 from t1.data.csv.numbers import CELLS, read_numbers
 from t1.data.csv.scan import PAD, scan
+from t1.data.csv.texts import decode
 from t1.data.data_file import choose
 from t1.data.reading import Reading
 from t1.data.sentinels import drop_sentinels, find_sentinels
@@ -68,7 +70,7 @@ def read_csv(
     codes = [value.encode(encoding, "replace") for value in reading.missing_values]
     numbers = read_numbers(cells, point, codes)
     sheet = Sheet(cells, names, encoding, numbers, choice, reading, named=bool(layout.names), decimal=point)
-    time = sheet.find_time()
+    time = TimeFinder(sheet).find()
     id_at, ids = sheet.find_ids(time)
     sheet.forget_texts()
     at = sheet.find_numeric((*(time.at if time else ()), *id_at))

@@ -215,6 +215,6 @@ def _stops_one_by_one(data: Bytes, start: int, size: int, separator: int, newlin
 
 def _refuse_open_quote(data: Bytes, position: int, newline: int) -> NoReturn:
     raise InputError(
-        f"a quote that is opened on line {line_at(data, position, bytes([newline]))} is never closed.\n"
-        'Close it, or write a quote inside a cell twice ("").'
+        f"a quote that is opened on line {line_at(data, position, bytes([newline]))} is never closed.",
+        cure='Close it, or write a quote inside a cell twice ("").',
     )

@@ -47,12 +47,14 @@ class Style:
         return " and ".join(parts) or f"{self.decimal!r} as its decimal sign"
 
 
+def may_have_style(texts: Sequence[str]) -> bool:
+    """A quick look at a few cells, before a whole column of text is read."""
+    return all(text in MISSING or WHOLE.fullmatch(text) for text in texts)
+
+
 def find_style(texts: Sequence[str], decimal: str) -> tuple[Style, FloatArray, int] | None:
     """The style that explains every cell of a column, its numbers (NaN where missing) and usual decimals."""
     given = [text for text in texts if text not in MISSING]
-    for text in given[:20]:
-        if not WHOLE.fullmatch(text):
-            return None
     matches = [WHOLE.fullmatch(text) for text in given]
     found = [match for match in matches if match is not None]
     if not found or len(found) < len(given):

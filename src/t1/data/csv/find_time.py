@@ -1,0 +1,142 @@
+"""Which columns of a text table say when: those the user names, or what is named or written like a time."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from t1.arrays import FloatArray
+from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
+from t1.data.time_columns import TimeColumns, combine, find_clock, find_parts
+from t1.data.time_format import TimeFormat
+from t1.errors import InputError
+
+if TYPE_CHECKING:
+    from t1.data.csv.columns import Sheet
+
+NO_CLOCK = ("%H", "%I")
+EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")
+COUNT_NAMES = ("t", "elapsed", "elapsed_time", "time_s", "time (s)", "time [s]", "seconds", "t (s)", "t [s]")
+STAMP = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])([0-5]\d([0-5]\d)?)?")
+
+
+class TimeFinder:
+    """Looks for the time among the columns of a table that is being read."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet = sheet
+
+    def find(self) -> TimeColumns | None:
+        """The columns that say when: those the user named, or what is named or written like a time."""
+        if self.sheet.choice.time:
+            return self._explicit_time(self.sheet.choice.time)
+        free = [
+            j
+            for j in range(len(self.sheet.names))
+            if j not in self.sheet.choice.id
+            and not (self.sheet.choice.named and j in self.sheet.choice.wanted)
+        ]
+        named = [j for j in free if is_time_name(self.sheet.names[j])]
+        others = [
+            j for j in np.flatnonzero(self.sheet.numbers.n_texts).tolist() if j in free and j not in named
+        ]
+        found: list[str] = []
+        for j in named + others:
+            if j in others and not looks_like_dates([t for t in self.sheet.texts(j, 50) if t]):
+                continue
+            dates, texts = self._dates(j)
+            bad = np.isnat(dates.times)
+            if dates.format.unit == "step" and not self.sheet.choice.id:  # a lap time is no time stamp
+                bad = np.append(False, np.diff(dates.times) < np.timedelta64(0))
+            if not bad.any():
+                return self._with_clock(j, dates)
+            if j in named or bad.mean() <= 0.1:
+                i = int(bad.argmax())
+                found.append(
+                    f"column {self.sheet.names[j]!r} looks like the time, but line {self.sheet.cells.line(i)} has "
+                    f"{texts[i][:40]!r}; the rows are taken in their order."
+                )
+        numeric = None if self.sheet.choice.named else self._numeric_time([j for j in free if j not in named])
+        if numeric is not None:
+            return numeric
+        parts = None if self.sheet.choice.named else find_parts(self.sheet.source, named=self.sheet.named)
+        if parts is not None and not set(parts.at) & set(self.sheet.choice.id):
+            return parts
+        self.sheet.problems += found
+        return None
+
+    def _numeric_time(self, free: list[int]) -> TimeColumns | None:
+        """Numbers that are time stamps: 202001312300, seconds since 1970, or evenly counted seconds."""
+        for j in free:
+            if not self.sheet.largest[j] >= 1e9 and self.sheet.names[j].strip().lower() not in COUNT_NAMES:
+                continue
+            column = self.sheet.whole_column(j)
+            if column is None or np.isnan(column).any() or len(column) < 2:
+                continue
+            forward = bool((np.diff(column) > 0).all())
+            first, name = self.sheet.texts(j, 1)[0], self.sheet.names[j].strip().lower()
+            stamps = STAMP.fullmatch(first) is not None
+            epoch = forward and column[0] >= 1e9 and EPOCH_NAME.search(name) is not None
+            counts = forward and name in COUNT_NAMES and len(column) >= 5 and _is_even(np.diff(column))
+            if stamps or epoch or counts:
+                dates, _ = self._dates(j)
+                if not np.isnat(dates.times).any() and (counts or dates.format.unit != "step"):
+                    return TimeColumns((j,), dates.times, (dates.format,))
+        return None
+
+    def _with_clock(self, j: int, dates: Dates) -> TimeColumns:
+        """A column of dates together with the clock beside it, if the dates have none themselves."""
+        alone = TimeColumns((j,), dates.times, (dates.format,), dates.note)
+        if dates.format.unit or any(clock in dates.format.pattern for clock in NO_CLOCK):
+            return alone
+        both = find_clock(self.sheet.source, j, day_first=self.sheet.reading.dayfirst)
+        return alone if both is None or np.isnat(both.times).any() else both
+
+    def _dates(self, j: int) -> tuple[Dates, list[str]]:
+        texts = self.sheet.all_texts(j)
+        if self.sheet.reading.time_format is not None:
+            return read_dates(texts, pattern=self.sheet.reading.time_format), texts
+        column = self.sheet.numbers.values[:, j]
+        if self.sheet.is_numeric(j):
+            if np.isnan(column).any():
+                nothing = np.where(np.isnan(column), np.datetime64("NaT"), np.datetime64(0, "ns"))
+                return Dates(nothing, TimeFormat()), texts
+            return read_numeric_dates(column, texts), texts
+        return read_dates(texts, day_first=self.sheet.reading.dayfirst), texts
+
+    def _explicit_time(self, at: tuple[int, ...]) -> TimeColumns:
+        if len(at) > 1:
+            both = combine(
+                self.sheet.source,
+                at,
+                day_first=self.sheet.reading.dayfirst,
+                pattern=self.sheet.reading.time_format,
+            )
+            if both is None:
+                row = " ".join(self.sheet.texts(j, 1)[0] for j in at)
+                names = " and ".join(self.sheet.names[j] for j in at)
+                raise InputError(
+                    f"{names} together are no time (first row: {row!r}).",
+                    cure="Name a date and a clock, or year, month, day, hour, or the format (time_format).",
+                    option="time",
+                )
+            return both
+        dates, texts = self._dates(at[0])
+        bad = np.isnat(dates.times)
+        if bad.any():
+            i = int(bad.argmax())
+            raise InputError(
+                f"the time column {self.sheet.names[at[0]]!r} has {texts[i][:60]!r} "
+                f"on line {self.sheet.cells.line(i)}, which is no date in the format of the column.",
+                cure="Correct the line, name another column (time), or give the format (time_format).",
+                option="time",
+            )
+        return TimeColumns(at, dates.times, (dates.format,), dates.note)
+
+
+def _is_even(steps: FloatArray) -> bool:
+    """Whether all steps are multiples of the least: an even count, with rows missing here and there."""
+    ratio = steps / steps.min()
+    return bool(np.allclose(ratio, np.rint(ratio), rtol=0, atol=1e-3))
