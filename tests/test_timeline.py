@@ -58,7 +58,7 @@ def test_absent_stamps_are_found_per_series():
     line = Timeline(9, times, ids)
     assert [t.tolist() for t in line.absent] == [hours([2]).tolist(), hours([12, 13]).tolist()]
     assert line.problems() == [
-        "3 time stamps are absent (first: 2020-01-01 02:00:00 of 'a'): use --add-missing-rows."
+        "3 time stamps are absent (first: 2020-01-01 02:00:00 of 'a'); rows for them can be added."
     ]
     placed = line.with_missing_rows()[1]
     values = np.arange(9.0)[:, None]

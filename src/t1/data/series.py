@@ -11,7 +11,6 @@ from t1.arrays import BoolArray, FloatArray
 from t1.data.blocks import column_blocks
 from t1.data.scale import Scaler
 from t1.data.table import Table
-from t1.data.window import starts
 
 ROWS = 8192  # that are scaled at once
 
@@ -74,15 +73,3 @@ def scaled_rows(scaler: Scaler, values: list[FloatArray]) -> tuple[npt.NDArray[n
             rows[here] = np.where(seen[here], part, 0.0)
             at += len(part)
     return rows, seen
-
-
-def n_gappy_windows(values: FloatArray, window: int) -> int:
-    """How many windows a fill of a series (time, vars) has to compute."""
-    gappy = np.zeros(max(len(values), window), dtype=bool)
-    for first in range(0, len(values), ROWS):
-        gappy[first : first + ROWS][: len(values) - first] = np.isnan(values[first : first + ROWS]).any(
-            axis=1
-        )
-    begin = starts(len(gappy), window, max(1, window // 2))
-    count = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(gappy)])
-    return int(np.count_nonzero(count[begin + window] > count[begin]))
