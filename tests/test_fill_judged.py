@@ -121,7 +121,8 @@ def test_the_scorecard_tells_the_truth_about_the_real_gaps():
         if score.gap == "1":
             j = "abcd".index(score.column)
             real = np.abs(filled.values - truth)[filled.gap[:, j] == 1, j].mean()
-            assert score.mae == pytest.approx(real, rel=0.35)
+            # judged by methods that learned from fewer cells than those that fill: rather too high than too low
+            assert 0.75 * real < score.mae < 1.6 * real
     assert filled.scorecard.coverage == pytest.approx(0.9, abs=0.04)
 
 

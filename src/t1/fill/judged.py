@@ -8,6 +8,7 @@ fit measured.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
@@ -28,8 +29,9 @@ from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard, score
 from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.catalog import METHODS, fit_of
-from t1.methods.columns import Linear
+from t1.methods.columns import Linear, Seasonal
 from t1.methods.network import network_fit
+from t1.methods.regression import RegressionFill
 from t1.methods.seasons import find_periods, moments
 from t1.methods.t1 import T1Fill
 from t1.methods.tune import TunedFill
@@ -253,6 +255,7 @@ def fit_panel(
     with np.errstate(over="ignore", invalid="ignore"):
         rehearsal = rehearse(panel, np.random.default_rng(learning.seed))
         learning.periods = find_periods(rehearsal.masked)
+        learning.pattern = None if panel.observed.all() else panel.observed
         judged = _Judged(rehearsal, _scale(panel.values), learning)
         for name in names:
             judged.hear(_fit_of(name, learning), forced=name == method)
@@ -319,7 +322,7 @@ class _Judged:
         gaps = Gaps.of(panel.observed, panel.starts)
         return JudgedFill(
             columns=panel.columns,
-            methods=tuple(self.methods),
+            methods=self._with_all_cells(panel, learned),
             blend=learned,
             evidence=Evidence(
                 errors=errors,
@@ -338,6 +341,19 @@ class _Judged:
             notes=tuple(dict.fromkeys(self.learning.notes)),
             seconds=seconds,
         )
+
+    def _with_all_cells(self, panel: Panel, blend: Blend) -> tuple[FittedMethod, ...]:
+        """The methods as they fill: what is not trained learns again, now also from the cells that were hidden.
+
+        Their errors were measured without those cells, and so are not too good to be true.
+        """
+        used = np.any(blend.weights > 0, axis=(0, 1))
+        methods = list(self.methods)
+        for k, fitted in enumerate(self.methods):
+            if used[k] and type(fitted) in (RegressionFill, Seasonal, T1Fill):
+                with suppress(LeftOut):  # no time is left for it: what was judged fills
+                    methods[k] = fit_of(fitted.name)(panel, self.learning)
+        return tuple(methods)
 
 
 def _nothing_to_fill(panel: Panel, method: str | None) -> JudgedFill:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from t1.arrays import FloatArray
+from t1.arrays import BoolArray, FloatArray
 from t1.panel import Panel
 from t1.progress import OnProgress
 
@@ -53,6 +53,7 @@ class Learning:
     seed: int = 102
     budget: Budget | None = None  # None: take your time
     periods: dict[Any, int | None] = field(default_factory=dict)  # of each series, by its id; found once
+    pattern: BoolArray | None = None  # (rows, vars): the table's own gaps, where more is hidden to judge by
     every: bool = False  # learn about every column, also those without gaps: the fit is to be kept
     weights: Any = None  # pretrained weights to start from: a path, "none", or None for the shipped ones
     on_progress: OnProgress | None = None

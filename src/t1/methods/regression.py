@@ -82,12 +82,14 @@ def learn_regression(
     *,
     n_helpers: int = 8,
     every: bool = False,
+    pattern: BoolArray | None = None,
     on_share: OnShare | None = None,
 ) -> Regression:
     """Learn from the observed cells of `values` (time, vars); of a long table some stretches are enough.
 
     Weights are learned for the columns that have gaps, or for `every` one: then a column without gaps
-    rehearses those of another.
+    rehearses those of another. `pattern` (time, vars) is True where the table whose gaps are rehearsed is
+    observed, if it is another one than `values`.
     """
     columns, centre, scale = _standard(values)
     cycle = None if period is None or period >= len(values) else np.empty((period, len(columns)))
@@ -101,13 +103,14 @@ def learn_regression(
     table = values if len(rows) == len(values) else values[rows]
     helpers = _helpers(_Filler(table, columns, centre, scale, cycle, 0).fill, n_helpers)
     hidden = np.zeros((len(columns), len(rows)), dtype=bool)
-    with_gaps = ~np.all(observed, axis=0)
+    own = observed if pattern is None else pattern[:, columns]
+    with_gaps = ~np.all(own, axis=0)
     donors = np.flatnonzero(with_gaps)
     for j in range(len(columns)):
         if with_gaps[j]:
-            hidden[j] = _hide_like_gaps(observed[:, j], rows)
+            hidden[j] = _hide_like_gaps(observed[:, j], own[:, j], rows)
         elif every and len(donors):
-            hidden[j] = _hide_like_gaps(observed[:, donors[j % len(donors)]], rows)
+            hidden[j] = _hide_like_gaps(observed[:, j], own[:, donors[j % len(donors)]], rows)
     rehearsal = _Filler(table, columns, centre, scale, cycle, 0, hidden)
     weights: list[list[FloatArray | None]] = []
     learning = np.flatnonzero(hidden.any(axis=1)).tolist()
@@ -151,12 +154,13 @@ class RegressionFill:
         pace = Pace(learning, cls.name, times=3)  # judging and filling take about twice as long as learning
         alone = len(panel.starts) == 1
         learned: dict[Any, Regression] = {}
-        series = zip(panel.ids, panel.series(), panel.phase.tolist(), strict=True)
-        for k, (key, values, phase) in enumerate(series):
+        series = zip(panel.ids, panel.series(), panel.phase.tolist(), panel.spans, strict=True)
+        for k, (key, values, phase, span) in enumerate(series):
             found = learn_regression(
                 values,
                 learning.periods.get(key),
                 every=learning.every,
+                pattern=None if learning.pattern is None else learning.pattern[span],
                 on_share=pace if alone else None,
             )
             learned[key] = found.at_phase(phase)
@@ -287,8 +291,8 @@ def _rehearsed_rows(n_rows: int, period: int | None) -> IntArray:
     return (begin[:, None] + np.arange(size)).reshape(-1)
 
 
-def _hide_like_gaps(observed: BoolArray, rows: IntArray) -> BoolArray:
-    """Observed cells of a column (time,) to rehearse on, of the given rows: its gaps, moved in time."""
+def _hide_like_gaps(observed: BoolArray, pattern: BoolArray, rows: IntArray) -> BoolArray:
+    """Observed cells of a column (time,) to rehearse on, of the given rows: the gaps of `pattern`, moved in time."""
     n_rows = len(observed)
     seen = observed[rows]
     hidden = np.zeros_like(seen)
@@ -296,7 +300,7 @@ def _hide_like_gaps(observed: BoolArray, rows: IntArray) -> BoolArray:
         if hidden.sum() >= 0.2 * seen.sum():
             break
         shift = int(turn * 0.6180339887 * n_rows) % n_rows  # the golden ratio falls in step with no season
-        hidden |= seen & ~observed[rows - shift]
+        hidden |= seen & ~pattern[rows - shift]
     return hidden & (seen & ~hidden).any()  # a column must keep something to look at
 
 
