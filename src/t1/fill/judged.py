@@ -350,9 +350,14 @@ class _Judged:
         used = np.any(blend.weights > 0, axis=(0, 1))
         methods = list(self.methods)
         for k, fitted in enumerate(self.methods):
-            if used[k] and type(fitted) in (RegressionFill, Seasonal, T1Fill):
+            wanted = used[k] or type(fitted) is T1Fill
+            if wanted and type(fitted) in (RegressionFill, Seasonal, T1Fill):
                 with suppress(LeftOut):  # no time is left for it: what was judged fills
                     methods[k] = fit_of(fitted.name)(panel, self.learning)
+        start = next((m for m in methods if type(m) is T1Fill), None)
+        for k, fitted in enumerate(methods):  # what a tuned network was told of the table is better known now
+            if isinstance(fitted, TunedFill) and start is not None:
+                methods[k] = replace(fitted, scaler=start.scaler, relations=start.relations)
         return tuple(methods)
 
 

@@ -32,7 +32,7 @@ VALID_SHARE = 0.12  # the last share of every series validates, where it is long
 SHIFTS = (-1, -2, 1, 2)  # periods away that season inputs look at
 STEPS, MASKS, VALIDATION = 11, 12, 13  # streams of random numbers
 LONG = 150.0  # seconds from which on an encoding of its own for every variable is worth learning
-RATE = 2e-3
+RATE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
