@@ -155,17 +155,7 @@ class FittedFill:
         timeline = Timeline(len(frame.values), frame.time, frame.ids)
         placed = Placed.of(frame.values, frame.columns, timeline)
         rules = options.rules(placed.panel.times, kinds=self.kinds)
-        filled = _fill(self.judged, placed, rules, options.intervals)
-        return FilledTable.of(
-            filled,
-            data=frame.restore(filled.values, filled.observed),
-            times=frame.time,
-            ids=frame.ids,
-            series=timeline.series,
-            name="table",
-            problems=(*timeline.problems(), *filled.notes),
-            seconds=clock.perf_counter() - began,
-        )
+        return _filled_frame(frame, timeline, _fill(self.judged, placed, rules, options.intervals), began)
 
     def save(self, folder: str | Path) -> None:
         """Keep it in a folder: safetensors and JSON, never pickle."""
@@ -263,7 +253,13 @@ def impute(
     rules.check(frame.columns)  # a typing error is found before anything is learned
     learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
     judged = fit_panel(placed.panel, learning, method=method, tune=fit_options.trains, kinds=kinds)
-    filled = _fill(judged, placed, rules, intervals)
+    return _filled_frame(frame, timeline, _fill(judged, placed, rules, intervals), began, _doubts(frame))
+
+
+def _filled_frame(
+    frame: Frame, timeline: Timeline, filled: Filled, began: float, doubts: Sequence[str] = ()
+) -> FilledTable:
+    """The fill in the container that the table came in."""
     return FilledTable.of(
         filled,
         data=frame.restore(filled.values, filled.observed),
@@ -271,7 +267,7 @@ def impute(
         ids=frame.ids,
         series=timeline.series,
         name="table",
-        problems=(*_doubts(frame), *timeline.problems(), *filled.notes),
+        problems=(*doubts, *timeline.problems(), *filled.notes),
         seconds=clock.perf_counter() - began,
     )
 

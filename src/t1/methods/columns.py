@@ -1,5 +1,6 @@
 """Methods that fill a column from itself: nothing to learn, or only its season."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -14,7 +15,7 @@ from t1.panel import Panel
 
 
 @dataclass(frozen=True)
-class _Columnwise:
+class _Columnwise(ABC):
     """Applies a function of one series (time, vars) to each series."""
 
     @classmethod
@@ -22,8 +23,9 @@ class _Columnwise:
         return cls()
 
     @staticmethod
+    @abstractmethod
     def rule(values: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        """Fill one series (time, vars)."""
 
     def fill(self, panel: Panel) -> Fill:
         out = np.empty(panel.values.shape)

@@ -12,6 +12,7 @@ import torch
 from numpy.random import Generator, default_rng
 
 from t1.arrays import BoolArray, Float32Array, IntArray
+from t1.data.context import weighted_mean
 from t1.device import resolve_device
 from t1.methods.base import Learning, LeftOut
 from t1.methods.groups import Group
@@ -195,8 +196,8 @@ def _season_beside(s: _Stretch, rows: IntArray, hidden: BoolArray) -> list[Float
     window = shape[1]
     parts: list[Float32Array] = []
     for shifts in (SHIFTS[:2], SHIFTS[2:]):
-        total, weight = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
-        for k, share in zip(shifts, (1.0, 0.5), strict=True):
+        near = np.empty((2, *shape), dtype=np.float32)
+        for at_shift, k in enumerate(shifts):
             there = rows + k * s.period
             inside = (there >= 0) & (there < len(s.values))
             at = there.clip(0, len(s.values) - 1)
@@ -204,12 +205,8 @@ def _season_beside(s: _Stretch, rows: IntArray, hidden: BoolArray) -> list[Float
             own = np.arange(window) + k * s.period
             here = (own >= 0) & (own < window)
             seen[:, here] &= ~hidden[:, own[here]]
-            total += share * np.where(seen, s.values[at], 0)
-            weight += np.float32(share) * seen
-        parts += [
-            np.divide(total, weight, out=np.zeros_like(total), where=weight > 0),
-            weight / np.float32(1.5),
-        ]
+            near[at_shift] = np.where(seen, s.values[at], np.nan)
+        parts += weighted_mean(near)
     return parts
 
 

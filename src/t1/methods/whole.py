@@ -1,5 +1,6 @@
 """Methods that look at a whole series and learn anew from every table they fill; slow, so only on request."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -14,7 +15,7 @@ FILLS = 2  # a whole-series method fills twice: the rehearsal and the panel
 
 
 @dataclass(frozen=True)
-class _Whole:
+class _Whole(ABC):
     seed: int
     seconds: float | None  # for one fill
 
@@ -24,9 +25,9 @@ class _Whole:
         return cls(learning.seed, max(left, 1.0) / FILLS if np.isfinite(left) else None)
 
     @staticmethod
+    @abstractmethod
     def rule(values: FloatArray, seed: int, seconds: float | None) -> FloatArray:
         """Fill one series (time, vars) in standard units."""
-        raise NotImplementedError
 
     def fill(self, panel: Panel) -> Fill:
         """Each series in standard units."""
