@@ -9,7 +9,7 @@ import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,12 +25,14 @@ from t1.data.table import check_columns
 from t1.data.timeline import Timeline
 from t1.errors import InputError
 from t1.fill.filled import Filled
-from t1.fill.judged import JudgedFill, fit_panel
-from t1.fill.keep import load_kept, save_kept
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard
+from t1.methods.base import Learning
 from t1.options import FillOptions, FitOptions
 from t1.progress import OnProgress
+
+if TYPE_CHECKING:  # these bring torch, which takes a second: bad input is told before
+    from t1.fill.judged import JudgedFill
 
 KIND = "fitted fill"
 OnUnderstood = Callable[[tuple[str, ...]], None]
@@ -170,12 +172,17 @@ class FittedFill:
 
     def save(self, folder: str | Path) -> None:
         """Keep it in a folder: safetensors and JSON, never pickle."""
+        from t1.fill.keep import save_kept
+
         things = {"fill": self.judged, "reading": dict(self.reading), "kinds": dict(self.kinds)}
         save_kept(Path(folder), KIND, things)
 
 
 def load(folder: str | Path) -> FittedFill:
     """Read a fitted fill that `FittedFill.save` or `t1 train` wrote."""
+    from t1.fill.judged import JudgedFill
+    from t1.fill.keep import load_kept
+
     cure = "Give a folder that t1 train or FittedFill.save wrote, or fit again."
     kept = load_kept(Path(folder), KIND, cure)
     fill, reading, kinds = kept.get("fill"), kept.get("reading"), kept.get("kinds")
@@ -216,7 +223,7 @@ def fit(
     placed = Placed.of(frame.values, frame.columns, Timeline(len(frame.values), frame.time, frame.ids))
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     kinds = _kinds(frame, kind)
-    judged = fit_panel(placed.panel, learning, method=method, tune=options.trains, kinds=kinds)
+    judged = _judge(placed, learning, options, kinds)
     return FittedFill(judged, {"time": time, "id": id, "keep_sentinels": keep_sentinels}, kinds)
 
 
@@ -270,8 +277,14 @@ def impute(
     rules = options.rules(placed.panel.times, kinds=kinds)
     rules.check(frame.columns)  # a typing error is found before anything is learned
     learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
-    judged = fit_panel(placed.panel, learning, method=method, tune=fit_options.trains, kinds=kinds)
+    judged = _judge(placed, learning, fit_options, kinds)
     return _filled_frame(frame, timeline, _fill(judged, placed, rules, intervals), began)
+
+
+def _judge(placed: Placed, learning: Learning, options: FitOptions, kinds: Mapping[str, Kind]) -> JudgedFill:
+    from t1.fill.judged import fit_panel
+
+    return fit_panel(placed.panel, learning, method=options.method, tune=options.trains, kinds=kinds)
 
 
 def _filled_frame(frame: Frame, timeline: Timeline, filled: Filled, began: float) -> FilledTable:
@@ -354,9 +367,7 @@ def impute_file(
         judged = fitted.judged
     else:
         learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
-        judged = fit_panel(
-            placed.panel, learning, method=fit_options.method, tune=fit_options.trains, kinds=kinds
-        )
+        judged = _judge(placed, learning, fit_options, kinds)
     whole = judged.fill(placed.panel, rules=_in_panel(rules, placed), level=fill_options.intervals)
     filled = whole if placed.as_they_are else whole.rows(placed.at, placed.values)
     gappy: BoolArray = ~np.all((whole if add_missing_rows else filled).observed, axis=0)
@@ -396,7 +407,7 @@ def fit_file(
     placed = Placed.of(file.values, file.columns, Timeline(len(file.values), file.time, file.ids))
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     fitted = FittedFill(
-        fit_panel(placed.panel, learning, method=options.method, tune=options.trains, kinds=file.kinds),
+        _judge(placed, learning, options, file.kinds),
         {"time": file.time_column, "id": file.id_column},
         file.kinds,
     )

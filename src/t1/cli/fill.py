@@ -31,10 +31,14 @@ def add_impute(p: argparse.ArgumentParser) -> None:
         "--intervals", type=float, metavar="LEVEL", help="add <col>_lo and <col>_hi: 0.9 for 90 %%"
     )
     fill.add_argument("--max-gap", type=int, metavar="N", help="leave longer gaps empty")
-    fill.add_argument("--min", action="append", default=[], metavar="COL=X", help="no fill below")
-    fill.add_argument("--max", action="append", default=[], metavar="COL=X", help="no fill above")
-    fill.add_argument("--integer", nargs="+", default=[], metavar="COL", help="whole numbers only")
-    fill.add_argument("--lock", action="append", default=[], metavar="START..END", help="never fill there")
+    fill.add_argument("--min", nargs="+", action="extend", default=[], metavar="COL=X", help="no fill below")
+    fill.add_argument("--max", nargs="+", action="extend", default=[], metavar="COL=X", help="no fill above")
+    fill.add_argument(
+        "--integer", nargs="+", action="extend", default=[], metavar="COL", help="whole numbers only"
+    )
+    fill.add_argument(
+        "--lock", nargs="+", action="extend", default=[], metavar="START..END", help="never fill there"
+    )
     tell = p.add_argument_group("telling")
     tell.add_argument("--scorecard", metavar="FILE", help="write the scorecard as JSON")
     tell.add_argument("--provenance", metavar="FILE", help="where each fill came from: .csv or .parquet")
@@ -44,17 +48,26 @@ def add_impute(p: argparse.ArgumentParser) -> None:
 
 def _add_reading(p: argparse.ArgumentParser) -> None:
     read = p.add_argument_group("reading")
-    read.add_argument("--time", nargs="+", metavar="COL", help="the time column, or a date and a clock")
+    read.add_argument(
+        "--time", nargs="+", action="extend", metavar="COL", help="the time column, or a date and a clock"
+    )
     read.add_argument("--time-format", metavar="F", help="how it is written: %%d.%%m.%%Y %%H:%%M")
     read.add_argument("--dayfirst", action="store_true", default=None, help="01/02/2020 is 1 February")
     read.add_argument(
         "--id", nargs="+", action="extend", metavar="COL", help="what tells several series apart"
     )
     read.add_argument("--layout", choices=("table", "long", "wide"), help="else it is found")
-    read.add_argument("--columns", nargs="+", metavar="COL", help="fill only these")
-    read.add_argument("--exclude", nargs="+", default=[], metavar="COL", help="leave these alone")
+    read.add_argument("--columns", nargs="+", action="extend", metavar="COL", help="fill only these")
     read.add_argument(
-        "--missing-value", action="append", default=[], metavar="X", help="also means missing: -999"
+        "--exclude", nargs="+", action="extend", default=[], metavar="COL", help="leave these alone"
+    )
+    read.add_argument(
+        "--missing-value",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="X",
+        help="also means missing: -999",
     )
     read.add_argument("--keep-sentinels", action="store_true", help="-9999 and the like are values")
     read.add_argument(
