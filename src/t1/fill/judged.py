@@ -314,7 +314,10 @@ class _Judged:
         names = tuple(m.name for m in self.methods)
         errors = np.stack(self.errors)
         mine = r.of(CHOOSE)
-        learned = learn_blend(names, errors[:, mine], r.column[mine], r.code[mine], r.event[mine], self.scale)
+        known = next((m.name for m in self.methods if type(m) is T1Fill), None)
+        learned = learn_blend(
+            names, errors[:, mine], r.column[mine], r.code[mine], r.event[mine], self.scale, known
+        )
         if "nearest" in names:
             learned.weights[coded] = 0.0
             learned.weights[coded, :, names.index("nearest")] = 1.0
