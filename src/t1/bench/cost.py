@@ -64,8 +64,8 @@ def costs(rows: Sequence[Row], dataset: str) -> list[Cost]:
 def _by_budget(rows: Sequence[Row]) -> Iterator[tuple[Variant, list[Row]]]:
     """The rows of each variant, apart for each budget it was trained with."""
     for variant, each in line_up(rows).items():
-        for budget in dict.fromkeys(row.budget_seconds for row in each):
-            yield variant, latest([row for row in each if row.budget_seconds == budget])
+        for budget in dict.fromkeys(row.budget for row in each):
+            yield variant, latest([row for row in each if row.budget == budget])
 
 
 def compared(rows: Sequence[Row]) -> list[str]:

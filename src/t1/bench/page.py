@@ -117,8 +117,7 @@ def _study_command(study: str, compared: dict[Variant, list[Row]]) -> str:
     rows = [row for each in compared.values() for row in each]
     data = ",".join(sorted({row.dataset for row in rows}, key=_place))
     seeds = ",".join(sorted({str(row.seed) for row in rows}))
-    budget = rows[0].budget_seconds
-    words = "" if budget is None else f" --budget {budget:g}s"
+    words = _budget(rows[0])
     return f"t1 bench run {study} --data {shlex.quote(data)} --seeds {seeds}{words}"
 
 
@@ -153,13 +152,19 @@ def _commands(rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def _budget(row: Row) -> str:
+    if row.budget_seconds is None:
+        return ""
+    return f" --budget {row.budget_seconds:g}s" + " --clock cpu" * (row.clock == "cpu")
+
+
 def _options(row: Row) -> str:
     words = [f" --split {row.split}"] * (row.split != "paper")
     words += [" --size small"] * (row.settings.get("size") == SMALL)
     recipe = recipe_of(row)
     words += [f" --recipe {recipe}"] * (recipe not in (None, PAPER))
     words += [f" --set {shlex.quote(text)}" for text in changed_settings(row)]
-    words += [] if row.budget_seconds is None else [f" --budget {row.budget_seconds:g}s"]
+    words.append(_budget(row))
     words += [f" --epochs {row.epochs}"] * (row.stopped == "epochs" and row.epochs < MAX_EPOCHS)
     words += [f" --score-every {row.score_every}"] * (row.score_every > 1)
     return "".join(words)

@@ -26,7 +26,7 @@ from t1.metrics import ErrorSum
 from t1.models.base import Batch, Model
 from t1.progress import OnProgress
 from t1.run_state import FitResult, identity
-from t1.schedule import TrainConfig
+from t1.schedule import Clock, TrainConfig
 from t1.source import fingerprint
 from t1.train import fit
 from t1.weights import load_pretrained
@@ -43,6 +43,7 @@ class Limits:
     max_epochs: int = MAX_EPOCHS
     patience: int = PATIENCE
     seconds: float | None = None
+    clock: Clock = "wall"  # by which seconds are counted; cpu: processor time
     score_every: int = 1  # of the test windows, for systems that take minutes to fill one
     afresh: bool = False  # with this very budget, though a longer training may be there
     train: bool = True  # False: only score the weights of trainings that have ended
@@ -58,6 +59,7 @@ class Limits:
             max_epochs=self.max_epochs,
             patience=self.patience,
             max_seconds=self.seconds,
+            clock=self.clock,
         )
 
     def reached(self, row: Row) -> bool:
@@ -70,15 +72,23 @@ class Limits:
         if self.seconds is None:
             protocol = row.schedule.endswith("constant")
             return protocol and row.stopped == "epochs" and row.epochs >= self.max_epochs
+        if row.epochs >= self.max_epochs:
+            return True
+        if row.clock != self.clock:  # an hour of a busy machine is not an hour of a processor
+            return False
         same_or_more = row.budget_seconds is not None and row.budget_seconds >= self.seconds
-        return same_or_more or row.train_seconds >= 0.9 * self.seconds or row.epochs >= self.max_epochs
+        return same_or_more or row.train_seconds >= 0.9 * self.seconds
+
+    def has_budget_of(self, row: Row) -> bool:
+        """Whether a row was trained with this very budget."""
+        return row.budget_seconds == self.seconds and row.clock == self.clock
 
 
 def left(run: Run, store: Store, limits: Limits, data: str) -> list[Scenario]:
     """The scenarios that have no row yet of this data and protocol, trained as long as asked."""
     rows = [row for row in store.rows() if row.id == run.id]
     if limits.afresh and run.model not in UNTRAINED:
-        rows = [row for row in rows if row.budget_seconds == limits.seconds]
+        rows = [row for row in rows if limits.has_budget_of(row)]
     return _without_row(run, [row for row in latest(rows) if limits.reached(row)], data)
 
 
@@ -222,7 +232,7 @@ class _Network:
         if not work.todo:
             return "was done"
         kept = work.store.checkpoint(work.run)
-        folder = kept / (f"afresh-{limits.seconds:g}s" if limits.afresh else "training")
+        folder = kept / (_afresh(limits.seconds, limits.clock) if limits.afresh else "training")
         if checkpoint.exists(folder) and not self.is_of_this_training(folder):  # then start anew
             number = 1 + len(list(kept.glob(f"{folder.name}-before-*")))
             folder.rename(folder.with_name(f"{folder.name}-before-{number}"))
@@ -241,7 +251,7 @@ class _Network:
         )
         if result.reason == "stopped":
             return "stopped"
-        return self.score(work.todo, _facts(self.model, result, limits.seconds))
+        return self.score(work.todo, _facts(self.model, result, limits))
 
     def score_kept(self) -> Outcome:
         """Score the weights of trainings that have ended, in the scenarios that lack a row."""
@@ -274,7 +284,7 @@ class _Network:
                 steps = checkpoint.load(folder)[1]["state"]["step"]
                 here = [row for row in rows if row.steps == steps]
                 if folder.name != "training":
-                    here = [row for row in here if folder.name == f"afresh-{row.budget_seconds or 0:g}s"]
+                    here = [row for row in here if folder.name == _afresh(row.budget_seconds, row.clock)]
                 if here:
                     yield folder, here
 
@@ -289,6 +299,11 @@ class _Network:
         return trained == TRAINING and checkpoint.load(folder)[1].get("run", {}).get("data") == now["data"]
 
 
+def _afresh(seconds: float | None, clock: str) -> str:
+    """The folder of a training that began anew with a budget of its own."""
+    return f"afresh-{seconds or 0:g}s" + "-cpu" * (clock == "cpu")
+
+
 def _version_file(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.version")
 
@@ -300,14 +315,15 @@ def absolute_loss(model: Model, batch: Batch) -> Tensor:
     return errors.abs().mean()
 
 
-def _facts(model: Model, result: FitResult, budget: float | None) -> Facts:
+def _facts(model: Model, result: FitResult, limits: Limits) -> Facts:
     return {
         "epochs": result.epochs,
         "best_epoch": result.best_epoch,
         "steps": result.steps,
         "best_valid": result.best_loss,
         "stopped": result.reason,
-        "budget_seconds": budget,
+        "budget_seconds": limits.seconds,
+        "clock": limits.clock,
         "schedule": result.schedule,
         "train_seconds": round(result.seconds, 1),
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
@@ -317,5 +333,5 @@ def _facts(model: Model, result: FitResult, budget: float | None) -> Facts:
 
 FACTS = (
     *("epochs", "best_epoch", "steps", "best_valid", "stopped", "budget_seconds", "schedule"),
-    *("train_seconds", "parameters", "threads"),
+    *("train_seconds", "parameters", "threads", "clock"),
 )

@@ -50,6 +50,7 @@ class Row:
     best_valid: float | None = None
     stopped: str = "nothing to train"  # or by "patience", "epochs", or "seconds": a budget
     budget_seconds: float | None = None
+    clock: str = "wall"  # that counted the seconds of training; cpu: processor time
     schedule: str = "none"
     train_seconds: float = 0.0
     parameters: int = 0
@@ -83,10 +84,15 @@ class Row:
         return ended and self.schedule.endswith("constant")
 
     @property
+    def budget(self) -> tuple[float | None, str]:
+        """Seconds, and the clock that counts them."""
+        return self.budget_seconds, self.clock
+
+    @property
     def key(self) -> tuple[object, ...]:
         """A row with the same key is the same result."""
         made_with = self.data, self.training, self.scoring
-        return self.id, self.scenario, self.steps, self.budget_seconds, self.score_every, *made_with
+        return self.id, self.scenario, self.steps, self.budget, self.score_every, *made_with
 
     def made_with(self, data: str, training: int, scoring: int) -> bool:
         """Whether it is of this data and these versions, as far as the row says."""

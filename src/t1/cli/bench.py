@@ -45,6 +45,12 @@ def _add_run(p: argparse.ArgumentParser) -> None:
     p.add_argument("--recipe", default="paper", help="how to train: paper, plus, or one of the dataset's")
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the model")
     p.add_argument("--budget", metavar="TIME", help="train each run at most so long: 30m")
+    p.add_argument(
+        "--clock",
+        choices=("wall", "cpu"),
+        default="wall",
+        help="what counts the budget; cpu: processor time, which other work on the machine does not shorten",
+    )
     p.add_argument("--epochs", type=int, default=300, metavar="N", help="at most so many (default: 300)")
     p.add_argument(
         "--afresh",
@@ -136,6 +142,7 @@ def _run(a: argparse.Namespace) -> int:
     limits = Limits(
         max_epochs=a.epochs,
         seconds=None if a.budget is None else seconds_of(a.budget),
+        clock=a.clock,
         score_every=_every(a),
         afresh=a.afresh or (bool(study.changes) and a.budget is not None),
     )
