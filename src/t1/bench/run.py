@@ -12,7 +12,9 @@ import torch
 from torch import Tensor
 
 from t1 import checkpoint
-from t1.bench.evaluate import Fill, evaluate, network_fill
+from t1.bench.attention import LOOKS, look_inside
+from t1.bench.evaluate import Fill, Measured, evaluate, measured, network_fill
+from t1.bench.curves import keep_curves
 from t1.bench.machine import commit, forget_peak_memory, peak_memory_mb, versions
 from t1.bench.methods import SeriesSearch, method_fill, score_series
 from t1.bench.scenarios import Scenario, scenarios, training_hide
@@ -47,6 +49,7 @@ class Limits:
     score_every: int = 1  # of the test windows, for systems that take minutes to fill one
     afresh: bool = False  # with this very budget, though a longer training may be there
     train: bool = True  # False: only score the weights of trainings that have ended
+    measures: tuple[str, ...] = ()  # what a study asks for besides the scenarios of the dataset
 
     def config(self, run: Run) -> TrainConfig:
         """The run's training; under a budget the rate decays to 0 where the budget ends."""
@@ -89,15 +92,16 @@ def left(run: Run, store: Store, limits: Limits, data: str) -> list[Scenario]:
     rows = [row for row in store.rows() if row.id == run.id]
     if limits.afresh and run.model not in UNTRAINED:
         rows = [row for row in rows if limits.has_budget_of(row)]
-    return _without_row(run, [row for row in latest(rows) if limits.reached(row)], data)
+    return _without_row(run, [row for row in latest(rows) if limits.reached(row)], data, limits)
 
 
-def _without_row(run: Run, rows: Sequence[Row], data: str) -> list[Scenario]:
+def _without_row(run: Run, rows: Sequence[Row], data: str, limits: Limits) -> list[Scenario]:
     def has_row(scenario: Scenario) -> bool:
         here = [row for row in rows if row.scenario == scenario.name]
         return any(row.made_with(data, TRAINING, scenario.version) for row in here)
 
-    return [scenario for scenario in scenarios(spec(run.dataset)) if not has_row(scenario)]
+    wanted = scenarios(spec(run.dataset), limits.measures)
+    return [scenario for scenario in wanted if not has_row(scenario)]
 
 
 def is_done(run: Run, store: Store, limits: Limits) -> bool:
@@ -168,22 +172,27 @@ class _Work:
         """Score what fills windows."""
         run, every = self.run, self.limits.score_every
         score = partial(evaluate, fill, self.dataset, seed=run.seed, every=every, should_stop=self.stop)
-        return self.append(todo, {**facts, "score_every": every}, score)
+        outcome = self.append(todo, {**facts, "score_every": every}, score)
+        if outcome == "done" and any(scenario.kind == "variables" for scenario in todo):
+            keep_curves(fill, self.dataset, run, self.store, facts.get("steps", 0))
+        return outcome
 
     def append(
         self,
         todo: Sequence[Scenario],
         facts: Facts,
-        score: Callable[[Scenario], ErrorSum | None],
+        score: Callable[[Scenario], ErrorSum | Measured | None],
         search: SeriesSearch | None = None,
     ) -> Outcome:
         """Score the scenarios and write their rows together."""
         rows = []
         for scenario in todo:
             began = perf_counter()
-            errors = score(scenario)
-            if errors is None:
+            found = score(scenario)
+            if found is None:
                 return "stopped"
+            if isinstance(found, ErrorSum):
+                found = measured(found, scenario, self.dataset)
             seconds, here = round(perf_counter() - began, 1), facts
             if search:  # the search for a fill is the method's training, once for every scenario
                 here, seconds = {**facts, "train_seconds": seconds}, 0.0
@@ -194,8 +203,8 @@ class _Work:
                 **asdict(self.run),
                 **here,
                 scenario=scenario.name,
-                metrics={"mse": errors.mse, "mae": errors.mae},
-                cells=errors.count,
+                metrics=found.metrics,
+                cells=found.cells,
                 eval_seconds=seconds,
                 peak_memory_mb=0.0,
                 versions=versions(),
@@ -258,7 +267,7 @@ class _Network:
         outcome: Outcome = "no weights to score"
         for folder, rows in self.ended_trainings():
             scored = [row for row in rows if row.score_every <= self.work.limits.score_every]
-            todo = _without_row(self.work.run, scored, self.work.checksum)
+            todo = _without_row(self.work.run, scored, self.work.checksum, self.work.limits)
             if not todo:
                 outcome = "done" if outcome == "done" else "was done"
                 continue
@@ -272,8 +281,16 @@ class _Network:
         return outcome
 
     def score(self, todo: Sequence[Scenario], facts: Facts) -> Outcome:
-        fill = network_fill(self.model, self.device, self.work.run.seed)
-        return self.work.append_filled(todo, facts, fill)
+        """Score the fills, and look into the network where a study asks for that."""
+        work, run = self.work, self.work.run
+        inside = [scenario for scenario in todo if scenario.kind in LOOKS]
+        fills = [scenario for scenario in todo if scenario.kind not in LOOKS]
+        fill = network_fill(self.model, self.device, run.seed)
+        outcome = work.append_filled(fills, facts, fill) if fills else "done"
+        if inside and outcome == "done":
+            known = {"run": run, "steps": facts["steps"], "store": work.store, "stop": work.stop}
+            outcome = work.append(inside, facts, partial(look_inside, self.model, work.dataset, **known))
+        return outcome
 
     def ended_trainings(self) -> Iterator[tuple[Path, list[Row]]]:
         """Kept trainings on this very data that have rows; one without any is still to be finished."""

@@ -81,6 +81,7 @@ def _add_score(p: argparse.ArgumentParser) -> None:
         "version: after a change that concerns scoring alone. Nothing is trained."
     )
     p.set_defaults(run=_score, jobs=1)
+    p.add_argument("--study", help="only its runs, also in what it measures besides: representation")
     p.add_argument("--data", type=_names, default=[], metavar="A,B", help="only these datasets")
     p.add_argument("--models", type=_names, default=[], metavar="A,B", help="only these models")
     _add_scoring(p)
@@ -145,6 +146,7 @@ def _run(a: argparse.Namespace) -> int:
         clock=a.clock,
         score_every=_every(a),
         afresh=a.afresh or (bool(study.changes) and a.budget is not None),
+        measures=study.measures,
     )
     if a.dry_run:
         return _dry_run(runs, Store(a.store), limits, a.device)
@@ -154,8 +156,13 @@ def _run(a: argparse.Namespace) -> int:
 def _score(a: argparse.Namespace) -> int:
     from t1.bench.run import Limits
     from t1.bench.store import Store
+    from t1.bench.study import STUDIES
 
+    study = None if a.study is None else STUDIES[a.study]
     kept = Store(a.store).kept()
+    if study is not None:
+        wanted = {run.id for run in study.runs(data=a.data, models=a.models)}
+        kept = [run for run in kept if run.id in wanted]
     for option in ("data", "models"):
         known = {run.dataset if option == "data" else run.model for run in kept}
         for name in getattr(a, option):
@@ -165,7 +172,8 @@ def _score(a: argparse.Namespace) -> int:
                     f"There are some of: {', '.join(sorted(known)) or 'nothing'}."
                 )
     runs = [r for r in kept if r.dataset in (a.data or [r.dataset]) and r.model in (a.models or [r.model])]
-    return _carry_out(runs, Limits(score_every=_every(a), train=False), a)
+    measures = () if study is None else study.measures
+    return _carry_out(runs, Limits(score_every=_every(a), train=False, measures=measures), a)
 
 
 def _every(a: argparse.Namespace) -> int:
