@@ -116,7 +116,7 @@ def _by_place(model: T1, dataset: Dataset, stop: Callable[[], bool]) -> Measured
 def _by_block(attention: dict[str, FloatArray]) -> dict[str, float]:
     """The mean over the heads of each block, and over those that look most at the target in the clean case."""
     top = np.argsort(-attention["clean"].ravel(), kind="stable")[:TOP]
-    metrics = {}
+    metrics: dict[str, float] = {}
     for place, heads in attention.items():
         metrics |= {f"{place} block {b + 1}": float(mean) for b, mean in enumerate(heads.mean(axis=1))}
         metrics[f"{place} top {TOP}"] = float(heads.ravel()[top].mean())

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from t1 import checkpoint
 from t1.bench.attention import LOOKS, look_inside
-from t1.bench.evaluate import Fill, Measured, evaluate, measured, network_fill
 from t1.bench.curves import keep_curves
+from t1.bench.evaluate import Fill, Measured, evaluate, measured, network_fill
 from t1.bench.machine import commit, forget_peak_memory, peak_memory_mb, versions
 from t1.bench.methods import SeriesSearch, method_fill, score_series
 from t1.bench.scenarios import Scenario, scenarios, training_hide

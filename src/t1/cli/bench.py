@@ -139,6 +139,8 @@ def _run(a: argparse.Namespace) -> int:
     if a.afresh and a.budget is None:
         raise InputError("--afresh needs a --budget.\nAdd for example --budget 8m.")
     chosen = {key: getattr(a, key) for key in ("data", "models", "seeds", "split", "size", "recipe")}
+    if "cost" in study.kinds:
+        return _measure(a, chosen)
     runs = study.runs(**chosen, settings=_settings(a.set))
     limits = Limits(
         max_epochs=a.epochs,
@@ -151,6 +153,38 @@ def _run(a: argparse.Namespace) -> int:
     if a.dry_run:
         return _dry_run(runs, Store(a.store), limits, a.device)
     return _carry_out(runs, limits, a)
+
+
+def _measure(a: argparse.Namespace, chosen: dict[str, Any]) -> int:
+    """The study of costs trains nothing."""
+    from t1.bench.efficiency import about_seconds, cost_runs, is_measured, measure, time_t1_step
+    from t1.bench.store import Store
+    from t1.durations import duration
+
+    runs, store = cost_runs(**chosen), Store(a.store)
+    if a.dry_run:
+        step, total = time_t1_step(), 0.0
+        for run in runs:
+            done = is_measured(run, store)
+            seconds = 0.0 if done else about_seconds(run, step)
+            total += seconds
+            print(f"{run.id}  {run}: {'done' if done else f'about {duration(seconds)}'}")
+        print(f"in all about {duration(total)} on this machine as busy as it is now")
+        return 0
+    failed = []
+
+    def tell(run: "Run", end: "str | T1Error") -> None:
+        if isinstance(end, T1Error):
+            failed.append(end)
+            print(f"t1: {run}: {end}", file=sys.stderr, flush=True)
+        else:
+            print(f"{run.id}  {run}: {end}", flush=True)
+
+    with interruptible("keeping what was measured") as should_stop:
+        measure(runs, store, tell=tell, should_stop=should_stop)
+        if should_stop():
+            return 130
+    return 1 if failed else 0
 
 
 def _score(a: argparse.Namespace) -> int:
