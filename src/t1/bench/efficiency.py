@@ -252,10 +252,9 @@ def _timed(step: Callable[[], None]) -> tuple[float, float]:
 
 def _computed(model: Any, batch: Any) -> float:
     """Multiply-adds of the products and convolutions in a forward pass over one window, as torch sees them."""
-    import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+    with FlopCounterMode(display=False) as counter:
         model.loss(batch)
     flops: int = counter.get_total_flops()
     return flops / 2

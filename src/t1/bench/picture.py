@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png", "pdf")
+# Okabe and Ito's colours, which colour-blind people can tell apart; with a marker and a dash each, for grey.
+LOOKS: tuple[dict[str, Any], ...] = (
+    {"color": "#0072b2", "marker": "o", "linestyle": "-"},
+    {"color": "#d55e00", "marker": "s", "linestyle": "--"},
+    {"color": "#009e73", "marker": "^", "linestyle": "-."},
+    {"color": "#cc79a7", "marker": "v", "linestyle": ":"},
+    {"color": "#e69f00", "marker": "P", "linestyle": (0, (5, 1))},
+    {"color": "#56b4e9", "marker": "X", "linestyle": (0, (3, 1, 1, 1))},
+    {"color": "#000000", "marker": "*", "linestyle": (0, (1, 1))},
+)
 # Told apart by their shape and filling, so also in grey.
 STYLES: dict[str, dict[str, Any]] = {
     "paper": {"label": "published", "marker": "D", "color": "0.35", "markerfacecolor": "white"},
@@ -25,7 +35,7 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def _new(path: str | Path, width: float, height: float) -> Figure:
+def new_figure(path: str | Path, width: float, height: float) -> Figure:
     """An empty figure, if it can be drawn and written at all."""
     try:
         from matplotlib.figure import Figure
@@ -38,13 +48,25 @@ def _new(path: str | Path, width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _write(figure: Figure, path: str | Path) -> None:
+def write_figure(figure: Figure, path: str | Path) -> None:
     from matplotlib import rc_context
 
     kind = Path(path).suffix[1:].lower()
     metadata = {"Date": None} if kind == "svg" else None
     with rc_context({"svg.hashsalt": "t1"}), open_target(path) as stream:  # the same rows, the same file
         figure.savefig(stream, format=kind, metadata=metadata, dpi=200)
+
+
+def dots(axes: Any, panels: dict[str, list[float]], labels: Sequence[str], *, log: bool = False) -> None:
+    """Ours and the published as dots, a line for each label, the first on top."""
+    for kind, style in STYLES.items():
+        axes.plot(panels[kind][::-1], range(len(labels)), linestyle="", markersize=5, **style)
+    axes.set_yticks(range(len(labels)), labels[::-1], fontsize=8)
+    axes.set_ylim(-0.6, len(labels) - 0.4)
+    axes.grid(axis="x", color="0.9")
+    axes.tick_params(axis="x", labelsize=8)
+    if log:
+        axes.set_xscale("log")
 
 
 def study_picture(
@@ -57,7 +79,7 @@ def study_picture(
     labels = list(dict.fromkeys(label for each in panels.values() for label in each))[
         ::-1
     ]  # the first on top
-    figure = _new(path, 2.0 + 2.6 * len(panels), 1.2 + 0.28 * len(labels))
+    figure = new_figure(path, 2.0 + 2.6 * len(panels), 1.2 + 0.28 * len(labels))
     for i, (name, each) in enumerate(panels.items()):
         axes = figure.add_subplot(1, len(panels), i + 1)
         for kind, style in STYLES.items():
@@ -71,12 +93,12 @@ def study_picture(
         axes.tick_params(axis="x", labelsize=8)
         if i == 0:
             axes.legend(fontsize=8)
-    _write(figure, path)
+    write_figure(figure, path)
 
 
 def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
     """Error over training seconds, both logarithmic; methods without training are lines across."""
-    figure = _new(path, 9, 6)
+    figure = new_figure(path, 9, 6)
     every = [cost for cost in costs(rows, dataset) if "point" in cost.errors]
     # Errors in different units cannot be drawn on one axis: those of most trainings are.
     units = Counter(cost.variant.units for cost in every if cost.trained).most_common(1)
@@ -129,7 +151,7 @@ def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
         column = max(place(cost.train_seconds, error)[0] for cost, error in near) + 0.02
         for (cost, error), label in zip(near, _apart(heights(near)), strict=True):
             name(cost, place(cost.train_seconds, error), (column, label))
-    _write(figure, path)
+    write_figure(figure, path)
 
 
 def _neighbours(trained: Sequence[tuple[Cost, float]]) -> list[list[tuple[Cost, float]]]:

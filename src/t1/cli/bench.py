@@ -101,7 +101,14 @@ def _add_figure(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=_figure)
     p.add_argument("study", metavar="STUDY")
     p.add_argument("--data", type=_names, default=None, metavar="A,B", help="only these datasets")
-    p.add_argument("-o", "--output", required=True, metavar="FILE", help="a .svg, .png or .pdf file")
+    p.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        nargs="+",
+        metavar="FILE",
+        help="one or more .svg, .png or .pdf files",
+    )
     _add_store(p)
 
 
@@ -262,20 +269,21 @@ def _dry_run(runs: list["Run"], store: Any, limits: "Limits", device: str) -> in
 
 def _table(a: argparse.Namespace) -> int:
     from t1.bench.sheet import render
+    from t1.bench.show import sheets
     from t1.bench.store import Store
-    from t1.bench.tables import table
 
-    rows = Store(a.store).rows()
-    print(render(table(a.study, rows, models=a.models, data=a.data, metric=a.metric), a.format))
+    found = sheets(a.study, Store(a.store), data=a.data, models=a.models, metric=a.metric)
+    print("\n\n".join(render(sheet, a.format) for sheet in found))
     return 0
 
 
 def _figure(a: argparse.Namespace) -> int:
-    from t1.bench.picture import study_picture
+    from t1.bench.show import draw
     from t1.bench.store import Store
 
-    study_picture(a.study, Store(a.store).rows(), a.output, a.data)
-    print(f"picture: {Path(a.output).resolve()}", file=sys.stderr)
+    for path in a.output:
+        draw(a.study, Store(a.store), path, a.data)
+        print(f"picture: {Path(path).resolve()}", file=sys.stderr)
     return 0
 
 
