@@ -66,7 +66,13 @@ def dots(axes: Any, panels: dict[str, list[float]], labels: Sequence[str], *, lo
     axes.grid(axis="x", color="0.9")
     axes.tick_params(axis="x", labelsize=8)
     if log:
+        from matplotlib.ticker import LogLocator, NullFormatter
+
         axes.set_xscale("log")
+        low, high = axes.get_xlim()
+        axes.set_xlim(min(low, 0.08), max(high, 12))  # more than a decade on either side of 1
+        axes.xaxis.set_major_locator(LogLocator(numticks=6))
+        axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def study_picture(

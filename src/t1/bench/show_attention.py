@@ -8,7 +8,7 @@ from typing import Any
 
 from t1.bench.attention import KIND, MAPS, PLACES, TOP
 from t1.bench.notes import place as rate_of
-from t1.bench.notes import run_notes
+from t1.bench.notes import count, run_notes
 from t1.bench.picture import LOOKS, new_figure, write_figure
 from t1.bench.sheet import DASH, MARK, Cell, Head, Sheet
 from t1.bench.store import Row, Store
@@ -45,7 +45,7 @@ def tables(rows: Sequence[Row], data: Sequence[str] | None = None) -> list[Sheet
 def _trained(row: Row) -> str:
     return (
         f"{row.dataset}, {Variant(row.model).label}: trained for {duration(row.train_seconds)}"
-        f"{' of processor time' * (row.clock == 'cpu')}, {row.epochs} epochs{'' if row.full else MARK}"
+        f"{' of processor time' * (row.clock == 'cpu')}, {count(row.epochs, 'epoch')}{'' if row.full else MARK}"
     )
 
 
@@ -258,12 +258,13 @@ def _draw_maps(part: Any, trace: dict[str, Any]) -> None:
         )
         or 1.0
     )
+    most = max(x for head in maps["clean"][:n] for row in head for x in row)
     shown: dict[str, Any] = {}
     for i, place in enumerate(PLACES):
         for k in range(n):
             axes = panels[i][k]
             if place == "clean":
-                shown["clean"] = axes.imshow(maps[place][k], cmap="cividis", vmin=0)
+                shown["clean"] = axes.imshow(maps[place][k], cmap="cividis", vmin=0, vmax=most)
                 axes.set_title(f"{top[k][0]}·{top[k][1]}", fontsize=7)
             else:
                 change = [

@@ -249,5 +249,6 @@ def _draw_curves(part: Any, traces: dict[Variant, dict[str, Any]]) -> None:
         axes.tick_params(labelsize=8)
         if i == 0:
             axes.set_title("(c) fills of the test patient with most hidden values", fontsize=9, loc="left")
-            axes.legend(fontsize=6.5, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.02))
     panels[-1].set_xlabel("hours", fontsize=8)
+    handles, labels = panels[0].get_legend_handles_labels()
+    part.legend(handles, labels, fontsize=7, ncols=4, loc="outside lower center")
