@@ -28,7 +28,7 @@ from t1.models.t1 import T1Config
 
 COST = Scenario("cost")
 ROUNDS = 3  # timed steps of each system
-SLOW = 15.0  # seconds of a step from which on two of them are enough
+SLOW = 4.0  # seconds of a step from which on two of them are enough, without one to warm up
 START = 8.0  # seconds until a process has imported what it needs
 HIDDEN = 0.4  # of the cells, which does not matter to the cost
 SPAWN = get_context("spawn")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from t1.bench.attention import KIND, MAPS, PLACES, TOP
-from t1.bench.notes import place as rate_of
 from t1.bench.notes import count, run_notes
+from t1.bench.notes import place as rate_of
 from t1.bench.picture import LOOKS, new_figure, write_figure
 from t1.bench.sheet import DASH, MARK, Cell, Head, Sheet
 from t1.bench.store import Row, Store
@@ -111,7 +111,7 @@ def _finding_by_rate(first: Row, last: Row, blocks: Sequence[str]) -> str:
     return (
         f"The paper: the first block turns away from a variable as it goes missing ({published[0]:+.0f} %), the "
         f"last hardly does ({published[1]:+.0f} %). Here {falls[0]:+.1f} % and {falls[1]:+.1f} %: that the first block "
-        f"turns away by {CLEAR:g} % at least, and more than the last, {'holds' if holds else 'does not hold'} in this run."
+        f"turns away by {CLEAR:g} % at least, and more than the last, {'holds' if holds else 'does not hold'} here."
     )
 
 
