@@ -42,12 +42,13 @@ def look_inside(
     *,
     run: Run,
     steps: int,
+    every: int,
     store: Store,
     stop: Callable[[], bool],
 ) -> Measured | None:
     """The attention to a target variable under one scenario, after so many steps of training.
 
-    None if the user wants to stop.
+    One in `every` test windows is looked at. None if the user wants to stop.
     """
     if not isinstance(model, T1) or model.config.cross != "attention":
         raise InputError(
@@ -56,7 +57,7 @@ def look_inside(
             option="models",
         )
     if scenario.kind == "attention":
-        return _as_it_goes_missing(model, dataset, scenario, run.seed, stop)
+        return _as_it_goes_missing(model, dataset, scenario, run.seed, every, stop)
     found = _by_place(model, dataset, stop)
     if found is None:
         return None
@@ -68,15 +69,16 @@ def look_inside(
 
 
 def _as_it_goes_missing(
-    model: T1, dataset: Dataset, scenario: Scenario, seed: int, stop: Callable[[], bool]
+    model: T1, dataset: Dataset, scenario: Scenario, seed: int, every: int, stop: Callable[[], bool]
 ) -> Measured | None:
-    """Every variable is the target of every M-th test window, at the scenario's rate; the others at 0.4."""
+    """Every variable is the target of every M-th window, at the scenario's rate; the others at 0.4."""
     n_vars, test = dataset.test.n_vars, dataset.test
     sums, counts = np.zeros((n_vars, len(_blocks(model)))), np.zeros(n_vars)
-    for i in range(-(-len(test) // CHUNK)):
+    chosen = np.arange(0, len(test), every)
+    for i in range(-(-len(chosen) // CHUNK)):
         if stop():
             return None
-        values, observed = test.batch(slice(i * CHUNK, (i + 1) * CHUNK))
+        values, observed = test.batch(chosen[i * CHUNK : (i + 1) * CHUNK])
         rng = default_rng([seed, STREAM, scenario.number, i])
         target = (i * CHUNK + np.arange(len(values))) % n_vars
         mine = np.arange(n_vars) == target[:, None, None]  # (windows, 1, vars)

@@ -6,55 +6,18 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from t1.bench.cost import Cost, costs
 from t1.bench.store import Row
 from t1.bench.tables import averages
-from t1.data.atomic import open_target
-from t1.errors import InputError
+from t1.drawing import new_figure, write_figure
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-FORMATS = ("svg", "png", "pdf")
-# Okabe and Ito's colours, which colour-blind people can tell apart; with a marker and a dash each, for grey.
-LOOKS: tuple[dict[str, Any], ...] = (
-    {"color": "#0072b2", "marker": "o", "linestyle": "-"},
-    {"color": "#d55e00", "marker": "s", "linestyle": "--"},
-    {"color": "#009e73", "marker": "^", "linestyle": "-."},
-    {"color": "#cc79a7", "marker": "v", "linestyle": ":"},
-    {"color": "#e69f00", "marker": "P", "linestyle": (0, (5, 1))},
-    {"color": "#56b4e9", "marker": "X", "linestyle": (0, (3, 1, 1, 1))},
-    {"color": "#000000", "marker": "*", "linestyle": (0, (1, 1))},
-)
 # Told apart by their shape and filling, so also in grey.
 STYLES: dict[str, dict[str, Any]] = {
     "paper": {"label": "published", "marker": "D", "color": "0.35", "markerfacecolor": "white"},
     "value": {"label": "ours", "marker": "o", "color": "#0072b2"},
 }
-
-
-def new_figure(path: str | Path, width: float, height: float) -> Figure:
-    """An empty figure, if it can be drawn and written at all."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError(
-            "pictures need matplotlib, which is not installed.\nTry: pip install 't1-impute[bench]'"
-        ) from None
-    if Path(path).suffix[1:].lower() not in FORMATS:
-        raise InputError(f"{str(path)!r} is no picture file.\nGive a name that ends with .svg, .png or .pdf.")
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def write_figure(figure: Figure, path: str | Path) -> None:
-    from matplotlib import rc_context
-
-    kind = Path(path).suffix[1:].lower()
-    metadata = {"Date": None} if kind == "svg" else None
-    with rc_context({"svg.hashsalt": "t1"}), open_target(path) as stream:  # the same rows, the same file
-        figure.savefig(stream, format=kind, metadata=metadata, dpi=200)
 
 
 def dots(axes: Any, panels: dict[str, list[float]], labels: Sequence[str], *, log: bool = False) -> None:

@@ -288,8 +288,17 @@ class _Network:
         fill = network_fill(self.model, self.device, run.seed)
         outcome = work.append_filled(fills, facts, fill) if fills else "done"
         if inside and outcome == "done":
-            known = {"run": run, "steps": facts["steps"], "store": work.store, "stop": work.stop}
-            outcome = work.append(inside, facts, partial(look_inside, self.model, work.dataset, **known))
+            look = partial(
+                look_inside,
+                self.model,
+                work.dataset,
+                run=run,
+                steps=facts["steps"],
+                every=work.limits.score_every,
+                store=work.store,
+                stop=work.stop,
+            )
+            outcome = work.append(inside, {**facts, "score_every": work.limits.score_every}, look)
         return outcome
 
     def ended_trainings(self) -> Iterator[tuple[Path, list[Row]]]:

@@ -9,11 +9,11 @@ from typing import Any
 from t1.bench.attention import KIND, MAPS, PLACES, TOP
 from t1.bench.notes import count, run_notes
 from t1.bench.notes import place as rate_of
-from t1.bench.picture import LOOKS, new_figure, write_figure
 from t1.bench.sheet import DASH, MARK, Cell, Head, Sheet
 from t1.bench.store import Row, Store
 from t1.bench.study import STUDIES
 from t1.bench.variants import Variant, line_up
+from t1.drawing import LOOKS, new_figure, write_figure
 from t1.durations import duration
 from t1.errors import InputError
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from t1.bench.paper import printed_lines
-from t1.bench.picture import dots, new_figure, write_figure
+from t1.bench.picture import dots
 from t1.bench.sheet import DASH, Cell, Head, Sheet
 from t1.bench.standard import TITLES
 from t1.bench.store import Row
 from t1.bench.study import STUDIES
 from t1.bench.tables import averages
 from t1.bench.variants import line_up
+from t1.drawing import new_figure, write_figure
 from t1.errors import InputError
 
 # our metric, the paper's column, what one of ours is in the paper's unit

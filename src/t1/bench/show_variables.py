@@ -11,12 +11,12 @@ from typing import Any
 from t1.bench.curves import KIND
 from t1.bench.notes import run_notes
 from t1.bench.paper import printed_lines
-from t1.bench.picture import LOOKS, new_figure, write_figure
 from t1.bench.sheet import DASH, MARK, Cell, Head, Sheet
 from t1.bench.standard import TITLES
 from t1.bench.store import Row, Store, latest
 from t1.bench.study import STUDIES
 from t1.bench.variants import Variant, line_up
+from t1.drawing import LOOKS, new_figure, write_figure
 from t1.errors import InputError
 
 STUDY = STUDIES["physionet"]

@@ -218,8 +218,11 @@ class _Filler:
         size = np.diff(first, append=len(rows))
         before = np.repeat(rows[first] - 1, size)
         after = np.repeat(rows[first + size - 1] + 1, size)
-        start = np.where(before >= 0, before, after)
-        end = np.where(after < self.fill.shape[1], after, before)
+        last = self.fill.shape[1] - 1
+        start = np.where(before >= 0, before, np.where(after <= last, after, 0))
+        end = np.where(
+            after <= last, after, np.where(before >= 0, before, last)
+        )  # 0 and last: nothing is known
         return _Sight(self, j, helpers[:, None], rows, start, end)
 
 
