@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
+from t1.bench.findings import findings
 from t1.bench.notes import cell_notes, ending, how_far, place, run_notes
 from t1.bench.paper import AVERAGE, DATASETS, KEYS, published
 from t1.bench.sheet import DASH, MARK, Cell, Head, Sheet
@@ -190,6 +191,7 @@ def table(
         blocks=frozenset(sum(map(len, blocks[:i])) for i in range(len(blocks))),
         notes=(
             *_legend(list(variants), wide, found, places),
+            *findings(study.name, averages(study_name, rows, data), here),
             *run_notes(variants, list(dict.fromkeys(dataset for dataset, _ in places))),
             *cell_notes(variants),
         ),
