@@ -7,6 +7,7 @@ from typing import Any
 from t1.bench import show_attention, show_efficiency, show_variables
 from t1.bench.picture import study_picture
 from t1.bench.sheet import Sheet
+from t1.bench.show_settings import DRAWN
 from t1.bench.store import Store
 from t1.bench.study import STUDIES
 from t1.bench.tables import table
@@ -31,7 +32,9 @@ def sheets(study: str, store: Store, *, data: Sequence[str] | None = None, **opt
 def draw(study: str, store: Store, path: str | Path, data: Sequence[str] | None = None) -> None:
     """The picture of a study."""
     name = STUDIES[study].name
-    if name not in SPECIAL:
+    if name in DRAWN:
+        DRAWN[name](store.rows(), path, data)
+    elif name not in SPECIAL:
         study_picture(name, store.rows(), path, data)
     elif SPECIAL[name] is show_efficiency:
         show_efficiency.picture(store.rows(), path, data)

@@ -328,6 +328,21 @@ def status(rows: Sequence[Row], claimed: Callable[[str], bool]) -> Sheet:
     )
 
 
+def by_place(
+    study_name: str, rows: Sequence[Row], data: Sequence[str] | None = None
+) -> dict[str, dict[tuple[str, str], Figure]]:
+    """By dataset, and by label of the variant and place: the MSE, ours and the paper's."""
+    study = STUDIES[study_name]
+    here = [row for row in rows if row.kind in study.kinds]
+    places = _places(study, here, data)
+    found = figures(study, shown(here, study, None), places, ["mse"])
+    means: dict[str, dict[tuple[str, str], Figure]] = {}
+    for (dataset, _, at, label, _), figure in found.items():
+        if dataset in {name for name, _ in places} and at != AVERAGE:
+            means.setdefault(dataset, {})[label, at] = figure
+    return means
+
+
 def averages(
     study_name: str, rows: Sequence[Row], data: Sequence[str] | None = None
 ) -> dict[str, dict[str, Figure]]:

@@ -60,6 +60,7 @@ def _draw_columns(axes: Any, explanation: Explanation) -> None:
     axes.set_xlabel("the fill moves by, without the column\nin the gap and 16 rows around it", fontsize=8)
     axes.tick_params(axis="x", labelsize=7)
     axes.grid(axis="x", color="0.93")
+    axes.set_axisbelow(True)
 
 
 def _draw_cells(axes: Any, part: Any, explanation: Explanation, names: list[str]) -> None:
