@@ -28,6 +28,14 @@ def _ran(found: dict[str, Any]) -> dict[str, Any]:
     return {name: each for name, each in found.items() if any(f.seeds for f in each.values())} or found
 
 
+def _from_zero(panels: Sequence[Any]) -> None:
+    """Errors begin at 0, with some room above the highest that was drawn in any of the panels."""
+    lines = [line for axes in panels for line in axes.get_lines()]
+    drawn = [y for line in lines for y in line.get_ydata() if not math.isnan(y)]
+    for axes in panels:
+        axes.set_ylim(0, max(drawn, default=1.0) * 1.08)
+
+
 def _line(axes: Any, x: Sequence[float], y: Sequence[float], **look: Any) -> None:
     if not all(math.isnan(value) for value in y):
         axes.plot(x, y, markersize=5, **look)
@@ -49,8 +57,8 @@ def sensitivity(rows: Sequence[Row], path: str | Path, data: Sequence[str] | Non
             if not any(math.isnan(value) for value in paper):  # of the others the paper prints a picture only
                 _line(axes, x, paper, label="published", **OPEN)
             axes.set_xticks(x, [str(size) for size in SIZES[group]])
-            axes.set_ylim(bottom=0)
             _style(axes, group, f"{dataset}: {group}")
+        _from_zero(panels[i])
         panels[i][0].set_ylabel("MSE, mean over ratios", fontsize=8)
     panels[0][0].legend(fontsize=7)
     write_figure(figure, path)
@@ -69,6 +77,10 @@ def training_ratio(rows: Sequence[Row], path: str | Path, data: Sequence[str] | 
                 y = [getattr(each[label, p], kind) if (label, p) in each else math.nan for p in places]
                 _line(axes, [float(p) for p in places], y, label=label, **LOOKS[k % len(LOOKS)])
             axes.set_yscale("log")
+            for axis_formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+                axis_formatter("{x:.2f}")
+            axes.tick_params(axis="y", which="both", labelsize=7)
+            axes.set_xticks([float(p) for p in places])
             _style(axes, "missing share at test time", f"{dataset}, {title}")
         panels[i][0].set_ylabel("MSE", fontsize=8)
     panels[0][-1].legend(fontsize=7)
@@ -89,9 +101,9 @@ def heads(rows: Sequence[Row], path: str | Path, data: Sequence[str] | None) -> 
                 y = [getattr(each[name], kind) if name in each else math.nan for name in labels]
                 _line(axes, range(len(counts)), y, label=label, **look)
             axes.set_xticks(range(len(counts)), [str(n) for n in counts])
-            axes.set_ylim(bottom=0)
             _style(axes, "heads", f"{dataset}, {width} width fixed")
             axes.legend(fontsize=7)
+        _from_zero(panels[i])
         panels[i][0].set_ylabel("MSE, mean over ratios", fontsize=8)
     write_figure(figure, path)
 

@@ -314,9 +314,10 @@ def _paper(a: argparse.Namespace) -> int:
 
 def _status(a: argparse.Namespace) -> int:
     from t1.bench.cost import compared
-    from t1.bench.page import picture_name, results_page
+    from t1.bench.page import compared_studies, measured_studies, picture_name, results_page
     from t1.bench.picture import cost_picture
     from t1.bench.sheet import render
+    from t1.bench.show import draw
     from t1.bench.store import Store, latest
     from t1.bench.tables import status
     from t1.data.atomic import open_target
@@ -333,6 +334,9 @@ def _status(a: argparse.Namespace) -> int:
             stream.write(results_page(rows).encode())
             for name in compared(rows):
                 cost_picture(rows, name, page.parent / picture_name(name))
+            for name in (*compared_studies(rows), *measured_studies(rows)):
+                for kind in ("svg", "png"):
+                    draw(name, store, page.parent / f"{name}.{kind}")
         print(f"page: {page}", file=sys.stderr)
     return 0
 
