@@ -286,5 +286,5 @@ def defined(config: T1Config) -> float:
     total += sum(m * c * 2 * length for length in config.lengths[1:])  # stride 2
     ratio = 2 ** (len(config.depths) - 1) if config.upsample == "shuffle" else 1
     mixed = -(-c // ratio) * ratio
-    length = config.lengths[-1] if config.upsample == "shuffle" else config.window
-    return total + m * (c * mixed * length + mixed // ratio * config.window * max(1, len(config.quantiles)))
+    project = mixed // ratio * config.window * max(1, len(config.quantiles))
+    return total + m * (c * mixed * config.lengths[-1] + project)

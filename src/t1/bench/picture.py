@@ -33,7 +33,9 @@ def dots(axes: Any, panels: dict[str, list[float]], labels: Sequence[str], *, lo
 
         axes.set_xscale("log")
         low, high = axes.get_xlim()
-        axes.set_xlim(min(low, 0.08), max(high, 12))  # more than a decade on either side of 1
+        axes.set_xlim(
+            min(low, 0.08) if low > 0 else 0.08, max(high, 12)
+        )  # more than a decade on either side of 1
         axes.xaxis.set_major_locator(LogLocator(numticks=6))
         axes.xaxis.set_minor_formatter(NullFormatter())
 

@@ -251,5 +251,7 @@ def picture(rows: Sequence[Row], path: str | Path, data: Sequence[str] | None = 
             axes.set_title(f"{dataset}: {title.split(',')[0]}" if k == 0 else title.split(",")[0], fontsize=9)
             axes.set_xlabel("relative to T1", fontsize=8)
             if i == 0 and k == 0:
-                axes.legend(fontsize=7, loc="best")
+                figure.legend(
+                    *axes.get_legend_handles_labels(), fontsize=8, ncols=2, loc="outside lower center"
+                )
     write_figure(figure, path)
