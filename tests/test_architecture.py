@@ -14,14 +14,14 @@ FLOORS = [
     {"arrays", "errors", "registry", "durations"},
     {"panel"},
     {"data", "missing", "metrics", "synthetic"},
-    {"checkpoint", "device", "memory", "progress"},
+    {"checkpoint", "device", "drawing", "memory", "progress"},
     {"models"},
     {"train", "average", "run_state", "schedule", "source", "validation", "workers", "weights"},
     {"methods"},
     {"fill", "pretrain"},
     {"report", "bench"},
     {"options"},
-    {"api", "imputer"},
+    {"api", "explaining", "imputer"},
     {"cli"},
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}

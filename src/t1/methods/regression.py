@@ -17,6 +17,7 @@ from t1.panel import Panel
 OnShare = Callable[[float], None]  # is told which share of the work is done; may raise to end it
 
 REHEARSED = 1 << 16  # rows on which a regression is learned
+NOISE = 1e-5  # of standard units: a smaller feature is rounding of 32-bit numbers, and must not be blown up
 ROUNDS = 3  # of a regression
 SEEN_AT_ONCE = 4096  # cells whose features exist at once
 
@@ -219,7 +220,8 @@ class _Filler:
         before = np.repeat(rows[first] - 1, size)
         after = np.repeat(rows[first + size - 1] + 1, size)
         last = self.fill.shape[1] - 1
-        start = np.minimum(np.where(before >= 0, before, after), last)  # nothing is known of it here: any row
+        # where nothing of the column is known, any row will do
+        start = np.minimum(np.where(before >= 0, before, after), last)
         end = np.maximum(np.where(after <= last, after, before), 0)
         return _Sight(self, j, helpers[:, None], rows, start, end)
 
@@ -336,7 +338,7 @@ def _ridge(sight: _Sight, truth: FloatArray, known: BoolArray) -> FloatArray:
     n_cells = int(known.sum())
     products = np.asarray(products) / n_cells
     size = np.sqrt(products.diagonal()[:-1])
-    size = np.where(size > 1e-9, size, 1.0)
+    size = np.where(size > NOISE, size, 1.0)
     cross = products[:-1, -1] / size
     power, basis = np.linalg.eigh(products[:-1, :-1] / size / size[:, None])
     power = np.maximum(power, 0.0)
