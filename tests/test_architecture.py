@@ -16,7 +16,7 @@ FLOORS = [
     {"data", "missing", "metrics", "synthetic"},
     {"checkpoint", "device", "memory", "progress"},
     {"models"},
-    {"train", "average", "run_state", "schedule", "source", "validation", "workers", "weights"},
+    {"train", "average", "run_state", "schedule", "source", "validation", "workers", "weights", "onnx"},
     {"methods"},
     {"fill", "pretrain"},
     {"report", "bench"},

@@ -27,7 +27,6 @@ from t1.data.timeline import Timeline
 from t1.errors import InputError
 from t1.fill.filled import Filled
 from t1.fill.judged import JudgedFill, fit_panel
-from t1.fill.keep import load_kept, save_kept
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard
 from t1.options import FillOptions, FitOptions
@@ -159,12 +158,16 @@ class FittedFill:
 
     def save(self, folder: str | Path) -> None:
         """Keep it in a folder: safetensors and JSON, never pickle."""
+        from t1.fill.keep import save_kept
+
         things = {"fill": self.judged, "reading": dict(self.reading), "kinds": dict(self.kinds)}
         save_kept(Path(folder), KIND, things)
 
 
 def load(folder: str | Path) -> FittedFill:
     """Read a fitted fill that `FittedFill.save` or `t1 train` wrote."""
+    from t1.fill.keep import load_kept  # brings torch, which the ONNX engine does without
+
     cure = "Give a folder that t1 train or FittedFill.save wrote, or fit again."
     kept = load_kept(Path(folder), KIND, cure)
     fill, reading, kinds = kept.get("fill"), kept.get("reading"), kept.get("kinds")
@@ -216,6 +219,7 @@ def impute(
     method: str | None = None,
     budget: str | float = "30s",
     weights: str | Path | None = None,
+    engine: str = "torch",
     seed: int = 102,
     intervals: float | None = None,
     max_gap: int | None = None,
@@ -228,6 +232,8 @@ def impute(
 ) -> FilledTable:
     """Fill the gaps of a table: fit, then apply. Options as in `fit` and `FittedFill.apply`.
 
+    `engine="onnx"` runs the pretrained network in onnxruntime instead of torch; it cannot train.
+
     >>> import numpy as np, t1
     >>> table = np.column_stack([np.arange(60.0), np.arange(60.0) % 7])
     >>> table[10:14, 0] = np.nan
@@ -236,7 +242,7 @@ def impute(
     (4, False)
     """
     began = clock.perf_counter()
-    fit_options = FitOptions(method=method, budget=budget, weights=weights, seed=seed)
+    fit_options = FitOptions(method=method, budget=budget, weights=weights, engine=engine, seed=seed)
     options = FillOptions(
         intervals=intervals,
         max_gap=max_gap,
@@ -320,12 +326,13 @@ def impute_file(
     """
     began = clock.perf_counter()
     fitted = None if model is None else load(model)
-    if fitted is not None and fit_options.method is not None:
-        raise InputError(
-            "a fitted model brings its own methods, so none can be chosen",
-            cure="Leave one of the two out.",
-            option="method",
-        )
+    for option, given in (("method", fit_options.method), ("engine", fit_options.engine != "torch")):
+        if fitted is not None and given:
+            raise InputError(
+                "a fitted model brings its own methods, so none can be chosen",
+                cure="Leave one of the two out.",
+                option=option,
+            )
     file = read_file(source, **reading)
     timeline = Timeline(len(file.values), file.time, file.ids)
     kinds = file.kinds if fitted is None else fitted.kinds

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from t1 import __version__
 from t1.cli.bench import add_bench
 from t1.cli.data import add_data
+from t1.cli.export import add_export
 from t1.cli.fill import add_impute, add_train
 from t1.cli.flags import shown
 from t1.cli.look import add_look
@@ -42,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     add_impute(commands.add_parser("impute", help="fill the gaps of a CSV or Parquet file"))
     add_look(commands.add_parser("look", help="show how a file is understood, without filling it"))
     add_train(commands.add_parser("train", help="train T1 on a file, to be used by impute --model"))
+    add_export(commands.add_parser("export", help="write the pretrained network as an ONNX file"))
     add_pretrain(commands.add_parser("pretrain", help="make the weights that fill any table"))
     add_data(commands.add_parser("data", help="the benchmark's datasets: list, info, fetch"))
     add_bench(commands.add_parser("bench", help="the paper's experiments: run, table, status"))

@@ -30,11 +30,9 @@ from t1.fill.scorecard import Scorecard, score
 from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.catalog import METHODS, fit_of
 from t1.methods.columns import Linear, Seasonal
-from t1.methods.network import network_fit
 from t1.methods.regression import RegressionFill
 from t1.methods.seasons import find_periods, moments
 from t1.methods.t1 import T1Fill
-from t1.methods.tune import TunedFill
 from t1.panel import Panel
 
 GUESS_LEVEL = 0.9  # the level at which ways to guess a spread are compared
@@ -300,6 +298,8 @@ class _Judged:
         start = next((m for m in self.methods if isinstance(m, T1Fill)), None)
         if start is None:
             return
+        from t1.methods.tune import TunedFill  # brings torch, which the ONNX engine does without
+
         # every fill that is still to come takes about as long per row as that of the rehearsal
         rows = self.rehearsal.masked.n_rows / max(self.rehearsal.panel.n_rows, 1)
         if self.learning.budget is not None:
@@ -356,7 +356,7 @@ class _Judged:
                     methods[k] = fit_of(fitted.name)(panel, self.learning)
         start = next((m for m in methods if type(m) is T1Fill), None)
         for k, fitted in enumerate(methods):  # what a tuned network was told of the table is better known now
-            if isinstance(fitted, TunedFill) and start is not None:
+            if isinstance(fitted, T1Fill) and fitted is not start and start is not None:
                 methods[k] = replace(fitted, scaler=start.scaler, relations=start.relations)
         return tuple(methods)
 
@@ -388,7 +388,11 @@ def _nothing_to_fill(panel: Panel, method: str | None) -> JudgedFill:
 
 def _fit_of(name: str, learning: Learning) -> Fit:
     """T1 without pretrained weights is a network like any other."""
-    return network_fit(name) if name == "t1" and learning.weights == "none" else fit_of(name)
+    if name == "t1" and learning.weights == "none":
+        from t1.methods.network import network_fit
+
+        return network_fit(name)
+    return fit_of(name)
 
 
 def _count(gaps: Gaps, n_vars: int, alive: BoolArray) -> IntArray:

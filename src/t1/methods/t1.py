@@ -9,12 +9,11 @@ import numpy as np
 
 from t1.arrays import Float32Array, FloatArray
 from t1.data.scale import Scaler
-from t1.device import resolve_device
 from t1.memory import keep_freed_memory
 from t1.methods.base import Fill, Learning
 from t1.methods.groups import Group, group_columns
-from t1.methods.windows import Relation, fill_series
-from t1.models.t1 import T1
+from t1.methods.windows import Network, Relation, fill_series
+from t1.onnx.engine import OnnxT1
 from t1.panel import Panel
 from t1.weights import load_pretrained
 
@@ -26,7 +25,7 @@ class T1Fill:
     """A network for tables of any width, and what it has to know of this one."""
 
     name: ClassVar[str] = "t1"
-    network: T1
+    network: Network
     scaler: Scaler
     groups: tuple[Group, ...]
     relations: tuple[Relation, ...]  # of the columns of each group
@@ -40,7 +39,7 @@ class T1Fill:
         groups = tuple(group_columns(panel))
         rows = _sample(panel)
         return cls(
-            network=load_pretrained(learning.weights).to(resolve_device("auto")).eval(),
+            network=_network(learning),
             scaler=scaler,
             groups=groups,
             relations=tuple(Relation.of(standard_rows(scaler, rows, g)) for g in groups),
@@ -65,6 +64,14 @@ class T1Fill:
                     )
         fill, low, high = out
         return Fill(fill, down=np.maximum(fill - low, 0), up=np.maximum(high - fill, 0))
+
+
+def _network(learning: Learning) -> Network:
+    if learning.engine == "onnx":
+        return OnnxT1.pretrained(learning.weights)
+    from t1.device import resolve_device  # torch takes a second or two to import
+
+    return load_pretrained(learning.weights).to(resolve_device("auto")).eval()
 
 
 def _sample(panel: Panel) -> FloatArray:
