@@ -105,6 +105,43 @@ def fill_windows(
     return np.where(observed, values, out)[:, :time]
 
 
+def fill_ends(network: Network, values: Float32Array, period: int | None, relation: Relation) -> Levels:
+    """Fill the last window of some stretches (batch, time, vars) in standard units: levels (batch, window, vars).
+
+    Earlier rows serve the season and, at a coarser rate, gaps longer than the network can look across.
+    """
+    n, time, n_vars = values.shape
+    window = _window(network)
+    observed = ~np.isnan(values)
+    known = np.where(observed, values, 0).astype(np.float32)
+    wide = (time, n * n_vars)  # all stretches side by side: each looks for its own periods
+    season = _season(
+        known.transpose(1, 0, 2).reshape(wide), observed.transpose(1, 0, 2).reshape(wide), period
+    )
+    beside = [part.reshape(time, n, n_vars).transpose(1, 0, 2)[:, -window:] for part in season]
+    last, seen = known[:, -window:], observed[:, -window:]
+    out = np.empty((3, n, window, n_vars), dtype=np.float32)
+    at_once = max(1, ROWS // n_vars)
+    for i in range(0, n, at_once):
+        some = slice(i, i + at_once)
+        out[:, some] = _levels(network, last[some], seen[some], [x[some] for x in beside], relation)
+    for k in range(n):
+        length, distance = _gap_sizes(observed[k])
+        for rate in RATES[:2]:
+            far = length[-window:] > REACH * rate
+            if not far.any() or time < 3 * rate or window % rate or time % rate:
+                break
+            means, full = _block_means(values[k], observed[k], rate)
+            step = None if period is None or period < 3 * rate else round(period / rate)
+            coarse = run_windows(network, np.where(full, means, np.nan), full, step, relation, n_vars)
+            near = np.minimum(distance[-window:] / (NEAR * rate / RATES[0]), 1.0)
+            weight = np.where(far & full.any(axis=0), near, 0.0).astype(np.float32)
+            end = Levels(*(part[-(window // rate) :] for part in (coarse.fill, coarse.low, coarse.high)))
+            levelled = _with_level(Levels(*out[:, k]), end, rate, weight)
+            out[:, k] = levelled.fill, levelled.low, levelled.high
+    return Levels(*out)
+
+
 def run_windows(
     network: Network,
     values: Float32Array,
