@@ -16,12 +16,13 @@ FLOORS = [
     {"data", "missing", "metrics", "synthetic"},
     {"checkpoint", "device", "drawing", "memory", "progress"},
     {"models"},
-    {"train", "average", "run_state", "schedule", "source", "validation", "workers", "weights"},
+    {"train", "average", "run_state", "schedule", "source", "validation", "workers", "weights", "onnx"},
     {"methods"},
     {"fill", "pretrain"},
-    {"report", "bench"},
+    {"report", "bench", "live"},
     {"options"},
     {"api", "explaining", "imputer"},
+    {"adapters"},
     {"cli"},
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}

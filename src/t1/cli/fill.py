@@ -26,6 +26,9 @@ def add_impute(p: argparse.ArgumentParser) -> None:
     fill.add_argument("--method", help="one for all: linear, seasonal, regression, t1, ... (t1 models)")
     fill.add_argument("--model", metavar="FOLDER", help="a folder that t1 train wrote: nothing is learned")
     _add_learning(fill)
+    fill.add_argument(
+        "--engine", default="torch", help="what runs the pretrained T1: torch, or onnx (with --budget fast)"
+    )
     fill.add_argument("--add-missing-rows", action="store_true", help="insert rows for absent time stamps")
     fill.add_argument(
         "--intervals", type=float, metavar="LEVEL", help="add <col>_lo and <col>_hi: 0.9 for 90 %%"
@@ -114,7 +117,8 @@ def _add_learning(p: argparse._ActionsContainer) -> None:
 def _fit_options(a: argparse.Namespace) -> "FitOptions":
     from t1.options import FitOptions
 
-    return FitOptions(method=a.method, budget=a.budget, weights=a.weights, seed=a.seed)
+    engine = getattr(a, "engine", "torch")
+    return FitOptions(method=a.method, budget=a.budget, weights=a.weights, engine=engine, seed=a.seed)
 
 
 def _reading(a: argparse.Namespace) -> dict[str, Any]:

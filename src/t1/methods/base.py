@@ -56,6 +56,7 @@ class Learning:
     pattern: BoolArray | None = None  # (rows, vars): the table's own gaps, where more is hidden to judge by
     every: bool = False  # learn about every column, also those without gaps: the fit is to be kept
     weights: Any = None  # pretrained weights to start from: a path, "none", or None for the shipped ones
+    engine: str = "torch"  # what runs the pretrained network: torch, or onnx
     on_progress: OnProgress | None = None
     should_stop: Callable[[], bool] | None = None
     notes: list[str] = field(default_factory=list)  # what the user should know
