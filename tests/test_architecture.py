@@ -14,7 +14,7 @@ FLOORS = [
     {"arrays", "errors", "registry", "durations"},
     {"panel"},
     {"data", "missing", "metrics", "synthetic"},
-    {"checkpoint", "device", "memory", "progress"},
+    {"checkpoint", "device", "jobs", "memory", "progress"},
     {"models"},
     {"train", "average", "run_state", "schedule", "source", "validation", "workers", "weights"},
     {"methods"},
@@ -22,6 +22,7 @@ FLOORS = [
     {"report", "bench"},
     {"options"},
     {"api", "imputer"},
+    {"bulk"},
     {"cli"},
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
