@@ -15,6 +15,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from t1.bulk.plan import TABLES
 from t1.data.atomic import check_target, left_over, open_target
 from t1.errors import InputError
 
@@ -40,7 +41,8 @@ class Record:
     @contextmanager
     def open(cls, folder: Path, names: Iterable[str]) -> Iterator[Record]:
         """The record of a folder, which is made if need be; one that holds anything else is refused."""
-        if folder.exists() and not folder.is_dir():
+        like_a_file = folder.name.lower().endswith(TABLES) and not folder.is_dir()
+        if like_a_file or (folder.exists() and not folder.is_dir()):
             raise InputError(
                 f"many files are filled into a folder, and {str(folder)!r} is a file",
                 cure="Name a folder.",
