@@ -10,7 +10,7 @@ fills are those of the whole, except in gaps that reach beyond the context.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -107,6 +107,22 @@ def impute_stretches(
     )
 
 
+def fit_large_file(
+    source: str | Path,
+    folder: str | Path,
+    *,
+    reading: Mapping[str, Any],
+    options: FitOptions,
+    on_progress: OnProgress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> FittedFill:
+    """Fit to a sample of a file of any size and keep the fitted fill in a folder, as `fit_file` does."""
+    pieces = open_pieces(source, reading)
+    fitted = fit_sample(pieces, options, every=True, on_progress=on_progress, should_stop=should_stop)
+    fitted.save(folder)
+    return fitted
+
+
 def fit_sample(
     pieces: Pieces,
     options: FitOptions,
@@ -123,24 +139,10 @@ def fit_sample(
         rows = slice(int(begin), int(end))
         panels.append(_place(_Rows.of(file, rows), file.columns, {None: first}).panel)
     learning = options.learning(began, every=every, on_progress=on_progress, should_stop=should_stop)
-    judged = fit_panel(stack(panels), learning, method=options.method, tune=options.trains, kinds=file.kinds)
-    return FittedFill(judged, {"time": file.time_column, "id": file.id_column}, file.kinds)
-
-
-def stack(panels: Iterable[Panel]) -> Panel:
-    """Panels of the same columns as one: the series of each after those of the one before."""
-    parts = list(panels)
-    sizes = np.array([part.n_rows for part in parts])
-    begin = np.cumsum(sizes) - sizes
-    times = [part.times for part in parts if part.times is not None]
-    return Panel.of(
-        np.concatenate([part.values for part in parts]),
-        parts[0].columns,
-        starts=np.concatenate([part.starts + at for part, at in zip(parts, begin, strict=True)]),
-        ids=[key for part in parts for key in part.ids],
-        phase=np.concatenate([part.phase for part in parts]),
-        times=np.concatenate(times) if len(times) == len(parts) else None,
+    judged = fit_panel(
+        Panel.stack(panels), learning, method=options.method, tune=options.trains, kinds=file.kinds
     )
+    return FittedFill(judged, {"time": file.time_column, "id": file.id_column}, file.kinds)
 
 
 # ---------------------------------------------------------------- stretches

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from t1.bulk.plan import means_many
 from t1.cli.interrupt import interruptible
+from t1.cli.large import add_memory, impute_large, is_too_large, which_fit
 from t1.cli.many import add_many, impute_many, refuse_many
 from t1.errors import InputError
 
@@ -106,6 +107,7 @@ def _add_learning(p: argparse._ActionsContainer) -> None:
         "--weights", metavar="PATH", help="pretrained weights: a folder, or none to train T1 from scratch"
     )
     p.add_argument("--seed", type=int, default=102)
+    add_memory(p)
 
 
 def _fit_options(a: argparse.Namespace, budget: str = "30s") -> "FitOptions":
@@ -154,16 +156,12 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _train(a: argparse.Namespace) -> int:
-    many = means_many(a.input)
-    a.input = a.input if many else a.input[0]
+    fit = which_fit(a)
     with interruptible("keeping the best so far") as should_stop:
-        from t1.api import fit_file
         from t1.progress import progress_line
 
         with progress_line("T1 learns") as on_progress:
-            fitted = fit_file(
-                a.input,
-                a.output,
+            fitted = fit(
                 reading=_reading(a),
                 options=_fit_options(a),
                 on_progress=on_progress,
@@ -186,6 +184,8 @@ def _impute(a: argparse.Namespace) -> int:
             "the output is the input, whose gaps would be lost.\nAdd --in-place if you want that."
         )
     _check_extras(a)
+    if is_too_large(a):
+        return impute_large(a, _reading(a), _fit_options(a), _fill_options(a))
     with interruptible("filling with the best so far") as should_stop:  # imports take seconds: from now on
         from t1.api import impute_file
         from t1.progress import progress_line
