@@ -6,18 +6,18 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from t1 import __version__
-from t1.api import FilledTable, impute_file, load
+from t1.api import impute_file, load
+from t1.bulk.facts import table_facts
 from t1.bulk.plan import Planned
 from t1.bulk.record import Record
+from t1.bulk.series import impute_each_series
 from t1.data.data_file import read_bytes
 from t1.errors import InputError, T1Error
 from t1.jobs import Executor
@@ -35,6 +35,7 @@ class HowToFill:
     fit: FitOptions
     fill: FillOptions
     add_missing_rows: bool = False
+    per: str = "file"  # one fit per file, or per series of a file
     model: Folder | None = None
     weights: Folder | None = None  # instead of fit.weights, where that is a folder
 
@@ -49,6 +50,12 @@ class HowToFill:
         **more: Any,
     ) -> HowToFill:
         """With the model and the weights read from their folders; what cannot be used is told now."""
+        if more.get("per") == "series" and (model is not None or more.get("add_missing_rows")):
+            raise InputError(
+                "a fit per series goes neither with a fitted model nor with rows to add",
+                cure="Leave one of them out.",
+                option="per",
+            )
         if model is not None:
             load(model)
             if fit.method is not None:
@@ -69,7 +76,15 @@ class HowToFill:
         """Of everything that a fill depends on but the file itself."""
         fit = asdict(self.fit) | {"weights": None if self.weights else self.fit.weights}
         shipped = read_card()["sha256"] if self.weights is None and self.model is None else None
-        parts = [__version__, shipped, dict(self.reading), fit, asdict(self.fill), self.add_missing_rows]
+        parts = [
+            __version__,
+            shipped,
+            dict(self.reading),
+            fit,
+            asdict(self.fill),
+            self.add_missing_rows,
+            self.per,
+        ]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode())
         for folder in (self.model, self.weights):
             for name, data in sorted((folder or {}).items()):
@@ -151,62 +166,25 @@ def fill_one(how: HowToFill, job: FileJob) -> FilledFile:
     """Fill one file; runs in a process or on a machine of its own."""
     began = perf_counter()
     weights = how.fit.weights if how.weights is None else _unpacked(_Files(how.weights))
-    fit = FitOptions(method=how.fit.method, budget=how.fit.budget, weights=weights, seed=how.fit.seed)
+    fit = replace(how.fit, weights=weights)
     with tempfile.TemporaryDirectory(prefix="t1-") as folder:
         name = PurePosixPath(job.name).name
         source, target = Path(folder, name), Path(folder, f"filled-{name}")
         source.write_bytes(job.data)
+        options: dict[str, Any] = {"reading": how.reading, "fit_options": fit, "fill_options": how.fill}
         try:
-            table = impute_file(
-                source,
-                target,
-                reading=how.reading,
-                fit_options=fit,
-                fill_options=how.fill,
-                model=None if how.model is None else _unpacked(_Files(how.model)),
-                add_missing_rows=how.add_missing_rows,
-            )
+            if how.per == "series":
+                facts = impute_each_series(source, target, **options)
+            else:
+                model = None if how.model is None else _unpacked(_Files(how.model))
+                table = impute_file(
+                    source, target, **options, model=model, add_missing_rows=how.add_missing_rows
+                )
+                facts = table_facts(table)
         except InputError as error:  # the user knows the file by another name
             message = error.message.replace(f"{source}: ", "")
             raise InputError(message, cure=error.cure, option=error.option) from None
-        return FilledFile(target.read_bytes(), facts_of(table, perf_counter() - began))
-
-
-def facts_of(table: FilledTable, seconds: float) -> dict[str, Any]:
-    """What the summary says about a file, as JSON can hold it."""
-    missing = np.count_nonzero(~table.observed, axis=0)
-    columns = []
-    for j, name in enumerate(table.columns):
-        if not missing[j]:
-            continue
-        seen = table.values[table.observed[:, j], j]
-        spread = float(seen.std()) if len(seen) else 0.0
-        scores = [s for s in table.scorecard.scores if s.column == name]
-        tested = [s for s in scores if s.mae is not None and s.linear_mae is not None]
-        weight = sum(s.missing for s in tested)
-        mae = sum(s.missing * (s.mae or 0.0) for s in tested) / weight if weight else None
-        linear = sum(s.missing * (s.linear_mae or 0.0) for s in tested) / weight if weight else None
-        columns.append(
-            {
-                "column": name,
-                "missing": int(missing[j]),
-                "share_missing": int(missing[j]) / len(table.values),
-                "mae": mae,
-                "linear_mae": linear,
-                "relative_error": mae / spread if mae is not None and spread > 0 else None,
-                "methods": " + ".join(dict.fromkeys(m for s in scores for m in s.method.split(" + "))),
-                "untested_cells": sum(s.missing for s in scores if not s.tested),
-            }
-        )
-    return {
-        "rows": len(table.values),
-        "filled": table.n_filled,
-        "left_empty": int(np.isnan(table.values).sum()),
-        "seconds": round(seconds, 3),
-        "verdict": table.scorecard.verdict,
-        "problems": list(table.problems),
-        "columns": columns,
-    }
+        return FilledFile(target.read_bytes(), {**facts, "seconds": round(perf_counter() - began, 3)})
 
 
 def read_folder(folder: str | Path) -> Folder:

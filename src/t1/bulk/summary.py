@@ -98,7 +98,7 @@ def _badness(column: Mapping[str, Any]) -> tuple[bool, float, str, str]:
 
 def _row(column: Mapping[str, Any]) -> list[str]:
     return [
-        escape(column["file"]),
+        escape(" · ".join(column[key] for key in ("file", "series") if key in column)),
         escape(column["column"]),
         f"{column['missing']:,} ({column['share_missing']:.1%})",
         _number(column["relative_error"], ".3f"),

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 MOST_FAILURES = 20  # that are printed; the summary has all
 FOR_ONE = ("scorecard", "provenance", "report", "in_place")  # options that make no sense for many files
-FOR_MANY = ("jobs", "on")
+FOR_MANY = ("jobs", "on", "per")
 
 
 def add_many(p: argparse.ArgumentParser) -> None:
     """The options for many files."""
     many = p.add_argument_group("many files")
     many.add_argument("--jobs", type=int, metavar="N", help="files at a time (default: one for each core)")
+    many.add_argument(
+        "--per", choices=("file", "series"), help="one fit per file (default), or per series of it"
+    )
     add_on(many)
 
 
@@ -63,7 +66,9 @@ def impute_many(
         from t1.bulk.record import PAGE, Record
         from t1.bulk.summary import headline, summarise, write_summary
 
-        how = HowToFill.of(reading, fit, fill, add_missing_rows=a.add_missing_rows, model=a.model)
+        how = HowToFill.of(
+            reading, fit, fill, add_missing_rows=a.add_missing_rows, per=a.per or "file", model=a.model
+        )
         began = perf_counter()
         with Record.open(output, [one.name for one in planned]) as record:
             with _progress(len(planned)) as on_outcome:

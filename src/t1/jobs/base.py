@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from t1.errors import T1Error
@@ -46,11 +47,17 @@ def attempt(work: Work, shared: Any, job: Any) -> Any:
         return T1Error(f"an error that should not happen: {type(error).__name__}: {error}")
 
 
-def use_one_thread() -> None:
+@contextmanager
+def one_thread() -> Iterator[None]:
     """Every job has one thread, whatever else runs: how sums are split changes their last bits."""
     import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be limited)
     import torch
     from threadpoolctl import threadpool_limits
 
-    threadpool_limits(1)
+    before = torch.get_num_threads()
     torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,4 +1,4 @@
-"""Jobs in processes of this machine, which stay alive from one job to the next."""
+"""Jobs on this machine: one after the other, or in processes that stay alive from one job to the next."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from t1.errors import T1Error
-from t1.jobs.base import NOTHING, Ended, Work, attempt, until, use_one_thread
+from t1.jobs.base import NOTHING, Ended, Work, attempt, one_thread, until
 
 SPAWN = get_context("spawn")
 
 
 @dataclass(frozen=True)
 class Here:
-    """So many processes, or one for every core."""
+    """So many jobs at a time, or one for every core; one at a time needs no other process."""
 
     processes: int | None = None
 
@@ -32,7 +32,12 @@ class Here:
         should_stop: Callable[[], bool] = lambda: False,
     ) -> Iterator[Ended]:
         """A process that dies takes only its own job with it; another one is started."""
-        queue = until(jobs, should_stop)
+        queue, n = until(jobs, should_stop), self.processes or os.cpu_count() or 1
+        if n == 1:
+            with one_thread():
+                for job in queue:
+                    yield job, attempt(work, shared, job)
+            return
         workers: dict[Any, _Worker] = {}  # by their pipe
 
         def give(job: Any, worker: _Worker | None = None) -> None:
@@ -41,7 +46,7 @@ class Here:
             worker.give(job)
 
         try:
-            for job in islice(queue, self.processes or os.cpu_count() or 1):
+            for job in islice(queue, n):
                 give(job)
             while workers:
                 for pipe in wait(list(workers)):
@@ -108,8 +113,8 @@ def _serve(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which asks for no more jobs
     try:
         work, shared = pipe.recv()
-        use_one_thread()
-        while True:
-            pipe.send(attempt(work, shared, pipe.recv()))
+        with one_thread():
+            while True:
+                pipe.send(attempt(work, shared, pipe.recv()))
     except (EOFError, BrokenPipeError):
         return

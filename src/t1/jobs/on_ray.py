@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from t1.errors import InputError, T1Error
-from t1.jobs.base import NOTHING, Ended, Work, attempt, until, use_one_thread
+from t1.jobs.base import NOTHING, Ended, Work, attempt, one_thread, until
 
 TRIES = 10  # nodes that may be lost under one and the same job
 AHEAD = 2  # jobs that wait for every core, so that none is idle
@@ -50,8 +50,8 @@ class OnRay:
 
 def _task(work: Work, shared: Any, job: Any) -> Any:
     """In a worker of the cluster."""
-    use_one_thread()
-    return attempt(work, shared, job)
+    with one_thread():
+        return attempt(work, shared, job)
 
 
 def _result(ray: Any, reference: Any) -> Any:
