@@ -166,7 +166,7 @@ def test_a_fit_for_each_series(folder):
     )
     nothing = table(3, 20).assign(meter="z", temp=np.nan, flow=np.nan)
     (folder / "many").mkdir()
-    pd.concat([both, nothing]).to_csv(folder / "many" / "meters.csv", index=False)
+    pd.concat([both, nothing]).to_csv(folder / "many" / "meters.csv", index=False, float_format="%.3f")
     arguments = ["many", "-o", "out", "--per", "series", "--id", "meter", "--jobs", "1", "--intervals", "0.8"]
     assert run(*arguments) == 0
     after = pd.read_csv(folder / "out" / "meters.csv")
@@ -183,7 +183,7 @@ def test_a_fit_for_each_series(folder):
     for name in "xy":
         alone = folder / f"alone-{name}"
         alone.mkdir()
-        both[both["meter"] == name].to_csv(alone / "meters.csv", index=False)
+        both[both["meter"] == name].to_csv(alone / "meters.csv", index=False, float_format="%.3f")
         assert run(str(alone), "-o", f"out-{name}", "--jobs", "1", "--intervals", "0.8") == 0
         one = pd.read_csv(folder / f"out-{name}" / "meters.csv")
         part = after[after["meter"] == name].reset_index(drop=True)
@@ -213,7 +213,7 @@ def test_a_partitioned_parquet_dataset_stays_one(folder):
         (["in", "-o", "out.csv"], "many files are filled into a folder"),
         (["in", "-o", "full/notes.txt"], "many files are filled into a folder"),
         (["in", "-o", "out", "--report", "r.html"], "--report is for one file"),
-        (["in", "-o", "out", "--jobs", "0"], "0 processes do no work (--jobs)"),
+        (["in", "-o", "out", "--jobs", "0"], "0 processes do no work"),
         (["in", "-o", "out", "--on", "slurm"], "is no place to run"),
         (["in", "-o", "out", "--on", "ray://127.0.0.1:9"], "no Ray cluster answers at ray://127.0.0.1:9"),
         (["in", "-o", "out", "--on", "ray", "--jobs", "2"], "as many jobs at a time as it has cores"),
@@ -290,4 +290,5 @@ def test_the_commands_of_the_page_run(folder):
             continue
         arguments = shlex.split(command)
         fast = [] if {"--budget", "--method", "--model"} & set(arguments) else ["--budget", "fast"]
-        assert main([*arguments, *fast]) == 0, command
+        one = ["--jobs", "1"] if arguments[0] == "impute" and "big" not in command else []
+        assert main([*arguments, *fast, *one]) == 0, command  # one process: the others have their own test

@@ -90,16 +90,16 @@ def _connected(ray: Any, address: str | None) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    if address is not None:
-        _knock(address)
+    where = address or os.environ.get("RAY_ADDRESS", "")
+    if ":" in where:
+        _knock(where)
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # what Ray warns of does not concern us
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
         ray.init(address, **quiet)
     except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
-        where = address or os.environ.get("RAY_ADDRESS", "this machine")
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise _silent(where, lines[0]) from None
+        raise _silent(where or "this machine", lines[0]) from None
     try:
         yield
     finally:
@@ -109,7 +109,7 @@ def _connected(ray: Any, address: str | None) -> Iterator[None]:
 def _knock(address: str) -> None:
     """Ray would wait for half a minute and tell at length; whether anybody listens is known at once."""
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(address if "//" in address else f"//{address}")
         host, port = parts.hostname, parts.port or 10001
     except ValueError as error:
         raise InputError(
