@@ -19,7 +19,7 @@ from test_bulk import content, table
 pytest.importorskip("ray")
 ROOT = Path(__file__).parents[1]
 # small nodes; their workers are as important as the tests that wait for them
-os.environ["RAY_worker_niceness"] = "0"
+os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  (so Ray calls it)
 QUIET = {"include_dashboard": False, "object_store_memory": 80 << 20}
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from t1.api import FittedFill, load
+from t1.api import FittedFill, OnUnderstood, load
 from t1.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from t1.data.atomic import check_target, open_target
 from t1.data.data_file import DataFile
@@ -50,7 +50,6 @@ class FilledStretches:
     rows: int
     n_filled: int
     scorecard: Scorecard  # of the sample, or of the table that the model was fitted to
-    understood: tuple[str, ...]
     problems: tuple[str, ...]
     seconds: float
 
@@ -63,6 +62,7 @@ def impute_stretches(
     fit_options: FitOptions,
     fill_options: FillOptions,
     model: str | Path | None = None,
+    on_understood: OnUnderstood | None = None,
     on_progress: OnProgress | None = None,
     on_rows: OnRows = lambda rows, of: None,
     should_stop: Callable[[], bool] | None = None,
@@ -82,6 +82,8 @@ def impute_stretches(
     bands = () if fill_options.intervals is None else ("lo", "hi")
     known.check(target, extra=[f"{name}_{end}" for name in known.columns for end in bands])
     fill_options.rules(known.time, known.time_format).check(known.columns)
+    if on_understood is not None:
+        on_understood(known.understood)
     if fitted is None:
         fitted = fit_sample(pieces, fit_options, on_progress=on_progress, should_stop=should_stop)
     check_columns(fitted.columns, known.columns)
@@ -101,7 +103,6 @@ def impute_stretches(
         rows=count.rows,
         n_filled=count.filled,
         scorecard=judged.score(judged.missing, calibration),
-        understood=known.understood,
         problems=notes,
         seconds=perf_counter() - began,
     )
@@ -113,11 +114,14 @@ def fit_large_file(
     *,
     reading: Mapping[str, Any],
     options: FitOptions,
+    on_understood: OnUnderstood | None = None,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> FittedFill:
     """Fit to a sample of a file of any size and keep the fitted fill in a folder, as `fit_file` does."""
     pieces = open_pieces(source, reading)
+    if on_understood is not None:
+        on_understood(pieces.sample.file.understood)
     fitted = fit_sample(pieces, options, every=True, on_progress=on_progress, should_stop=should_stop)
     fitted.save(folder)
     return fitted

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
-from t1.api import FittedFill
+from t1.api import FittedFill, OnUnderstood
 from t1.bulk.plan import Planned
 from t1.data.files import DataFile, read_file
 from t1.data.kinds import Kind, find_kinds
@@ -34,6 +34,7 @@ def fit_files(
     *,
     reading: Mapping[str, Any],
     options: FitOptions,
+    on_understood: OnUnderstood | None = None,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> FittedFill:
@@ -53,6 +54,8 @@ def fit_files(
                 cure="Train on files of the same columns, or name the columns that all have.",
                 option="columns",
             )
+    if on_understood is not None:
+        on_understood((f"{chosen[0].name}: {files[0].understood[0]}", *files[0].understood[1:]))
     rng = default_rng(options.seed)
     most = max(ROWS // len(files), LEAST_ROWS)
     panel = Panel.stack([_stretch(file, most, rng) for file in files])

@@ -3,9 +3,9 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from t1.bulk.plan import means_many
 from t1.cli.interrupt import interruptible
@@ -38,10 +38,14 @@ def add_impute(p: argparse.ArgumentParser) -> None:
         "--intervals", type=float, metavar="LEVEL", help="add <col>_lo and <col>_hi: 0.9 for 90 %%"
     )
     fill.add_argument("--max-gap", type=int, metavar="N", help="leave longer gaps empty")
-    fill.add_argument("--min", action="append", default=[], metavar="COL=X", help="no fill below")
-    fill.add_argument("--max", action="append", default=[], metavar="COL=X", help="no fill above")
-    fill.add_argument("--integer", nargs="+", default=[], metavar="COL", help="whole numbers only")
-    fill.add_argument("--lock", action="append", default=[], metavar="START..END", help="never fill there")
+    fill.add_argument("--min", nargs="+", action="extend", default=[], metavar="COL=X", help="no fill below")
+    fill.add_argument("--max", nargs="+", action="extend", default=[], metavar="COL=X", help="no fill above")
+    fill.add_argument(
+        "--integer", nargs="+", action="extend", default=[], metavar="COL", help="whole numbers only"
+    )
+    fill.add_argument(
+        "--lock", nargs="+", action="extend", default=[], metavar="START..END", help="never fill there"
+    )
     add_many(p)
     tell = p.add_argument_group("telling")
     tell.add_argument("--scorecard", metavar="FILE", help="write the scorecard as JSON")
@@ -52,17 +56,26 @@ def add_impute(p: argparse.ArgumentParser) -> None:
 
 def _add_reading(p: argparse.ArgumentParser) -> None:
     read = p.add_argument_group("reading")
-    read.add_argument("--time", nargs="+", metavar="COL", help="the time column, or a date and a clock")
+    read.add_argument(
+        "--time", nargs="+", action="extend", metavar="COL", help="the time column, or a date and a clock"
+    )
     read.add_argument("--time-format", metavar="F", help="how it is written: %%d.%%m.%%Y %%H:%%M")
     read.add_argument("--dayfirst", action="store_true", default=None, help="01/02/2020 is 1 February")
     read.add_argument(
         "--id", nargs="+", action="extend", metavar="COL", help="what tells several series apart"
     )
     read.add_argument("--layout", choices=("table", "long", "wide"), help="else it is found")
-    read.add_argument("--columns", nargs="+", metavar="COL", help="fill only these")
-    read.add_argument("--exclude", nargs="+", default=[], metavar="COL", help="leave these alone")
+    read.add_argument("--columns", nargs="+", action="extend", metavar="COL", help="fill only these")
     read.add_argument(
-        "--missing-value", action="append", default=[], metavar="X", help="also means missing: -999"
+        "--exclude", nargs="+", action="extend", default=[], metavar="COL", help="leave these alone"
+    )
+    read.add_argument(
+        "--missing-value",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="X",
+        help="also means missing: -999",
     )
     read.add_argument("--keep-sentinels", action="store_true", help="-9999 and the like are values")
     read.add_argument(
@@ -164,6 +177,7 @@ def _train(a: argparse.Namespace) -> int:
             fitted = fit(
                 reading=_reading(a),
                 options=_fit_options(a),
+                on_understood=_tell_understood(sys.stdout),
                 on_progress=on_progress,
                 should_stop=should_stop,
             )
@@ -185,7 +199,7 @@ def _impute(a: argparse.Namespace) -> int:
         )
     _check_extras(a)
     if is_too_large(a):
-        return impute_large(a, _reading(a), _fit_options(a), _fill_options(a))
+        return impute_large(a, _reading(a), _fit_options(a), _fill_options(a), _tell_understood(sys.stdout))
     with interruptible("filling with the best so far") as should_stop:  # imports take seconds: from now on
         from t1.api import impute_file
         from t1.progress import progress_line
@@ -199,6 +213,7 @@ def _impute(a: argparse.Namespace) -> int:
                 fill_options=_fill_options(a),
                 model=a.model,
                 add_missing_rows=a.add_missing_rows,
+                on_understood=None if a.quiet else _tell_understood(_screen(a)),
                 on_progress=on_progress,
                 should_stop=should_stop,
             )
@@ -218,12 +233,9 @@ def _check_extras(a: argparse.Namespace) -> None:
 
     for option in ("scorecard", "provenance", "report"):
         if (target := getattr(a, option)) is not None:
-            try:
-                check_target(target)
-            except InputError as error:
-                raise InputError(error.message, cure=error.cure, option=option) from None
+            check_target(target, option)
     if a.report is not None:
-        from t1.report.library import check_report
+        from t1.report import check_report
 
         check_report(a.report)
 
@@ -232,10 +244,10 @@ def _write_extras(a: argparse.Namespace, result: "FilledTable") -> None:
     from t1.data.atomic import open_target
 
     if a.scorecard:
-        with open_target(a.scorecard) as stream:
-            stream.write(json.dumps(result.scorecard.to_dict(), indent=1, allow_nan=False).encode())
+        with open_target(a.scorecard, "scorecard") as stream:
+            stream.write(json.dumps(result.to_dict(), indent=1, allow_nan=False).encode())
     if a.provenance:
-        with open_target(a.provenance) as stream:
+        with open_target(a.provenance, "provenance") as stream:
             if str(a.provenance).endswith((".parquet", ".pq")):
                 result.provenance.to_parquet(stream)
             else:
@@ -244,11 +256,18 @@ def _write_extras(a: argparse.Namespace, result: "FilledTable") -> None:
         result.report(a.report)
 
 
+def _screen(a: argparse.Namespace) -> TextIO:
+    """Where words go: to stderr when the table itself goes to stdout."""
+    return sys.stderr if a.output == "-" else sys.stdout
+
+
+def _tell_understood(out: TextIO) -> Callable[[tuple[str, ...]], None]:
+    return lambda lines: print(*lines, sep="\n", file=out, flush=True)
+
+
 def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
-    """The scorecard in words; on stderr when the table itself goes to stdout."""
-    out = sys.stderr if a.output == "-" else sys.stdout
-    for line in result.understood:
-        print(line, file=out)
+    """The scorecard in words."""
+    out = _screen(a)
     for problem in result.problems:
         print(f"note: {problem}", file=out)
     print(result.scorecard.to_text(), file=out)

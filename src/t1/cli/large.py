@@ -42,7 +42,11 @@ def is_too_large(a: argparse.Namespace) -> bool:
 
 
 def impute_large(
-    a: argparse.Namespace, reading: dict[str, Any], fit: "FitOptions", fill: "FillOptions"
+    a: argparse.Namespace,
+    reading: dict[str, Any],
+    fit: "FitOptions",
+    fill: "FillOptions",
+    on_understood: Callable[[tuple[str, ...]], None],
 ) -> int:
     """Fill a file stretch by stretch."""
     for option in AS_A_WHOLE:
@@ -65,6 +69,7 @@ def impute_large(
                 fit_options=fit,
                 fill_options=fill,
                 model=a.model,
+                on_understood=None if a.quiet else on_understood,
                 on_progress=on_progress,
                 on_rows=on_rows,
                 should_stop=should_stop,
@@ -72,11 +77,11 @@ def impute_large(
     if a.scorecard:
         from t1.data.atomic import open_target
 
-        with open_target(a.scorecard) as stream:
+        with open_target(a.scorecard, "scorecard") as stream:
             stream.write(json.dumps(result.scorecard.to_dict(), indent=1, allow_nan=False).encode())
     if not a.quiet:
         notes = [f"note: {problem}" for problem in result.problems]
-        print("\n".join([*result.understood, *notes, result.scorecard.to_text()]))
+        print("\n".join([*notes, result.scorecard.to_text()]))
         print(f"\nfilled {result.n_filled:,} cells in {result.seconds:.0f} s: {a.output}")
     return 0
 

@@ -219,8 +219,9 @@ class _Filler:
         size = np.diff(first, append=len(rows))
         before = np.repeat(rows[first] - 1, size)
         after = np.repeat(rows[first + size - 1] + 1, size)
-        start = np.where(before >= 0, before, after)
-        end = np.where(after < self.fill.shape[1], after, before)
+        last = self.fill.shape[1] - 1
+        start = np.minimum(np.where(before >= 0, before, after), last)  # nothing is known of it here: any row
+        end = np.maximum(np.where(after <= last, after, before), 0)
         return _Sight(self, j, helpers[:, None], rows, start, end)
 
 

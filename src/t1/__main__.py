@@ -1,0 +1,7 @@
+"""`python -m t1`: the command line, for where the `t1` script is not on the path."""
+
+import sys
+
+from t1.cli import main
+
+sys.exit(main())
