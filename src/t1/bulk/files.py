@@ -16,7 +16,7 @@ from t1 import __version__
 from t1.api import impute_file, load
 from t1.bulk.facts import table_facts
 from t1.bulk.plan import Planned
-from t1.bulk.record import Record
+from t1.bulk.record import FolderRecord
 from t1.bulk.series import impute_each_series
 from t1.data.data_file import read_bytes
 from t1.errors import InputError, T1Error
@@ -110,7 +110,7 @@ class FilledFile:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FileOutcome:
     """How one file ended."""
 
     name: str
@@ -121,22 +121,22 @@ class Outcome:
 
 def fill_files(
     planned: Sequence[Planned],
-    record: Record,
+    record: FolderRecord,
     how: HowToFill,
     executor: Executor,
     *,
-    on_outcome: Callable[[Outcome], None] = lambda outcome: None,
+    on_outcome: Callable[[FileOutcome], None] = lambda outcome: None,
     should_stop: Callable[[], bool] = lambda: False,
-) -> list[Outcome]:
+) -> list[FileOutcome]:
     """Fill every file that is not filled yet; `on_outcome` hears of each as it ends.
 
     Workers get bytes and give bytes back, and only this process writes: no file is written twice, and the
     workers need not see this machine's disk.
     """
     options = how.checksum
-    outcomes: list[Outcome] = []
+    outcomes: list[FileOutcome] = []
 
-    def end(outcome: Outcome) -> None:
+    def end(outcome: FileOutcome) -> None:
         outcomes.append(outcome)
         on_outcome(outcome)
 
@@ -145,20 +145,20 @@ def fill_files(
             try:
                 data = read_bytes(one.source)
             except InputError as error:
-                end(Outcome(one.name, "failed", error=error))
+                end(FileOutcome(one.name, "failed", error=error))
                 continue
             source = hashlib.sha256(data).hexdigest()
             if record.has(one.name, source, options):
-                end(Outcome(one.name, "was filled", record.done[one.name]["facts"]))
+                end(FileOutcome(one.name, "was filled", record.done[one.name]["facts"]))
             else:
                 yield FileJob(one.name, data, source)
 
     for job, result in executor.run(fill_one, how, jobs(), should_stop):
         if isinstance(result, FilledFile):
             record.keep(job.name, result.data, source=job.source, options=options, facts=result.facts)
-            end(Outcome(job.name, "filled", result.facts))
+            end(FileOutcome(job.name, "filled", result.facts))
         else:
-            end(Outcome(job.name, "failed", error=result))
+            end(FileOutcome(job.name, "failed", error=result))
     return sorted(outcomes, key=lambda outcome: outcome.name)
 
 

@@ -24,7 +24,7 @@ SUMMARY, PAGE = "_t1_summary.json", "_t1_summary.html"
 OURS = (RECORD, LOCK, SUMMARY, PAGE)
 
 
-class Record:
+class FolderRecord:
     """The record of an output folder, held by this process alone."""
 
     def __init__(self, folder: Path, lines: Iterable[dict[str, Any]]) -> None:
@@ -39,7 +39,7 @@ class Record:
 
     @classmethod
     @contextmanager
-    def open(cls, folder: Path, names: Iterable[str]) -> Iterator[Record]:
+    def open(cls, folder: Path, names: Iterable[str]) -> Iterator[FolderRecord]:
         """The record of a folder, which is made if need be; one that holds anything else is refused."""
         like_a_file = folder.name.lower().endswith(TABLES) and not folder.is_dir()
         if like_a_file or (folder.exists() and not folder.is_dir()):

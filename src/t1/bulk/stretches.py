@@ -89,7 +89,7 @@ def impute_stretches(
     check_columns(fitted.columns, known.columns)
     rules = fill_options.rules(known.time, known.time_format, fitted.kinds)
     level = fill_options.intervals
-    filler = _Filler(fitted.judged, rules, level)
+    filler = _StretchFiller(fitted.judged, rules, level)
     count = _Count()
     with open_target(target) as stream:
         fills = _fills(pieces, filler, count, lambda: on_rows(count.rows, pieces.n_rows))
@@ -200,7 +200,9 @@ def _place(rows: _Rows, columns: tuple[str, ...], before: Mapping[Any, int]) -> 
     return replace(placed, panel=replace(placed.panel, phase=phase))
 
 
-def _fills(pieces: Pieces, filler: _Filler, count: _Count, told: Callable[[], None]) -> Iterator[Fills]:
+def _fills(
+    pieces: Pieces, filler: _StretchFiller, count: _Count, told: Callable[[], None]
+) -> Iterator[Fills]:
     """Every piece with its fills, one behind what is read: the next piece is the context after it."""
     waiting: DataFile | None = None
     behind: _Rows | None = None
@@ -225,7 +227,7 @@ def _fills(pieces: Pieces, filler: _Filler, count: _Count, told: Callable[[], No
         waiting = table
 
 
-class _Filler:
+class _StretchFiller:
     """Fills one piece after the other."""
 
     def __init__(self, judged: JudgedFill, rules: Rules, level: float | None) -> None:

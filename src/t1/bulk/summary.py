@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from t1.bulk.files import Outcome
+from t1.bulk.files import FileOutcome
 from t1.bulk.record import PAGE, SUMMARY
 from t1.data.atomic import open_target
 from t1.durations import duration
@@ -23,7 +23,7 @@ h2{margin-top:2rem}pre{white-space:pre-wrap;margin:0;font:inherit}.bad{color:#a4
 @media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}th,td{border-color:#30363d}.bad{color:#ff7b72}}"""
 
 
-def summarise(outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any]:
+def summarise(outcomes: Sequence[FileOutcome], seconds: float) -> dict[str, Any]:
     """All that is known, as JSON can hold it; `columns` from the worst to the best, untested ones last."""
     counts = Counter(outcome.how for outcome in outcomes)
     columns = [

@@ -13,7 +13,7 @@ from t1.cli.interrupt import interruptible
 from t1.errors import InputError
 
 if TYPE_CHECKING:
-    from t1.bulk.files import Outcome
+    from t1.bulk.files import FileOutcome
     from t1.options import FillOptions, FitOptions
 
 MOST_FAILURES = 20  # that are printed; the summary has all
@@ -63,14 +63,14 @@ def impute_many(
     executor = executor_of(a.on, a.jobs)
     with interruptible("finishing the files under way") as should_stop:
         from t1.bulk.files import HowToFill, fill_files
-        from t1.bulk.record import PAGE, Record
+        from t1.bulk.record import PAGE, FolderRecord
         from t1.bulk.summary import headline, summarise, write_summary
 
         how = HowToFill.of(
             reading, fit, fill, add_missing_rows=a.add_missing_rows, per=a.per or "file", model=a.model
         )
         began = perf_counter()
-        with Record.open(output, [one.name for one in planned]) as record:
+        with FolderRecord.open(output, [one.name for one in planned]) as record:
             with _progress(len(planned)) as on_outcome:
                 ended = fill_files(
                     planned, record, how, executor, on_outcome=on_outcome, should_stop=should_stop
@@ -94,7 +94,7 @@ def impute_many(
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[["Outcome"], None]]:
+def _progress(total: int) -> Iterator[Callable[["FileOutcome"], None]]:
     """One live line on stderr about all files; silent if that is not a terminal."""
     if not sys.stderr.isatty():
         yield lambda outcome: None
@@ -106,7 +106,7 @@ def _progress(total: int) -> Iterator[Callable[["Outcome"], None]]:
     with Progress(*columns, console=Console(stderr=True), refresh_per_second=4) as bar:
         task, failed = bar.add_task("", total=total), 0
 
-        def show(outcome: "Outcome") -> None:
+        def show(outcome: "FileOutcome") -> None:
             nonlocal failed
             failed += outcome.error is not None
             bar.update(task, advance=1, description=f"{outcome.name}{f', {failed} failed' * bool(failed)}")

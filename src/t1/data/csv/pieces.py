@@ -14,7 +14,6 @@ from typing import IO
 import numpy as np
 
 from t1.data.csv.dialect import split
-from t1.data.csv.encoding import narrow
 from t1.data.csv.file import CsvFile
 from t1.data.csv.layout import HEAD, Layout
 from t1.data.csv.read import read_csv
@@ -37,9 +36,9 @@ class CsvPieces(Pieces):
         self.source, self.reading = source, reading
         with self._open() as stream:
             first = _whole_lines(stream.read(4 * HEAD))
-        if narrow(first)[1] is not None:
+        if b"\0" in first[:2000]:
             raise InputError(
-                "the text is UTF-16, which is only read as a whole",
+                "the text is UTF-16 or no text at all, which is only read as a whole",
                 cure="Save it as UTF-8.",
                 option="memory",
             )
