@@ -14,7 +14,7 @@ FLOORS = [
     {"arrays", "errors", "registry", "durations"},
     {"panel"},
     {"data", "missing", "metrics", "synthetic"},
-    {"checkpoint", "device", "drawing", "memory", "progress"},
+    {"checkpoint", "device", "drawing", "jobs", "memory", "progress"},
     {"models"},
     {"train", "average", "run_state", "schedule", "source", "validation", "workers", "weights", "onnx"},
     {"methods"},
@@ -22,7 +22,7 @@ FLOORS = [
     {"report", "bench", "live"},
     {"options"},
     {"api", "explaining", "imputer"},
-    {"adapters"},
+    {"adapters", "bulk"},
     {"cli"},
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}

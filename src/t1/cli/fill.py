@@ -7,19 +7,26 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from t1.bulk.plan import means_many
 from t1.cli.interrupt import interruptible
+from t1.cli.large import add_memory, impute_large, is_too_large, which_fit
+from t1.cli.many import add_many, impute_many, refuse_many
 from t1.errors import InputError
 
 if TYPE_CHECKING:
     from t1.api import FilledTable
-    from t1.options import FitOptions
+    from t1.options import FillOptions, FitOptions
 
 
 def add_impute(p: argparse.ArgumentParser) -> None:
     p.description = "Fill the gaps of a CSV or Parquet file; everything else stays as it is, to the byte."
     p.set_defaults(run=_impute)
-    p.add_argument("input", help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe")
-    p.add_argument("-o", "--output", required=True, help="where to write, or - for a pipe")
+    p.add_argument(
+        "input",
+        nargs="+",
+        help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe; many: 'in/*.csv', or a folder",
+    )
+    p.add_argument("-o", "--output", required=True, help="where to write: a file, - for a pipe, or a folder")
     p.add_argument("--in-place", action="store_true", help="allow the output to be the input")
     _add_reading(p)
     fill = p.add_argument_group("filling")
@@ -42,6 +49,7 @@ def add_impute(p: argparse.ArgumentParser) -> None:
     fill.add_argument(
         "--lock", nargs="+", action="extend", default=[], metavar="START..END", help="never fill there"
     )
+    add_many(p)
     tell = p.add_argument_group("telling")
     tell.add_argument("--scorecard", metavar="FILE", help="write the scorecard as JSON")
     tell.add_argument("--provenance", metavar="FILE", help="where each fill came from: .csv or .parquet")
@@ -94,7 +102,11 @@ def _add_reading(p: argparse.ArgumentParser) -> None:
 def add_train(p: argparse.ArgumentParser) -> None:
     p.description = "Fit to a file, judge the fit, and keep it in a folder."
     p.set_defaults(run=_train)
-    p.add_argument("input", help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe")
+    p.add_argument(
+        "input",
+        nargs="+",
+        help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe; many: 'in/*.csv', or a folder",
+    )
     p.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where to keep the model")
     _add_reading(p)
     p.add_argument("--method", help="one for all: linear, seasonal, regression, t1, ... (t1 models)")
@@ -104,21 +116,36 @@ def add_train(p: argparse.ArgumentParser) -> None:
 def _add_learning(p: argparse._ActionsContainer) -> None:
     p.add_argument(
         "--budget",
-        default="30s",
-        help="fast (nothing is trained), 30s, 5m, 1h or quality (default: 30s); what judging leaves "
-        "of it goes into tuning T1 on the table",
+        help="fast (nothing is trained), 30s, 5m, 1h or quality (default: 30s; fast for each of many files); "
+        "what judging leaves of it goes into tuning T1 on the table",
     )
     p.add_argument(
         "--weights", metavar="PATH", help="pretrained weights: a folder, or none to train T1 from scratch"
     )
     p.add_argument("--seed", type=int, default=102)
+    add_memory(p)
 
 
-def _fit_options(a: argparse.Namespace) -> "FitOptions":
+def _fit_options(a: argparse.Namespace, budget: str = "30s") -> "FitOptions":
     from t1.options import FitOptions
 
     engine = getattr(a, "engine", "torch")
-    return FitOptions(method=a.method, budget=a.budget, weights=a.weights, engine=engine, seed=a.seed)
+    return FitOptions(
+        method=a.method, budget=a.budget or budget, weights=a.weights, engine=engine, seed=a.seed
+    )
+
+
+def _fill_options(a: argparse.Namespace) -> "FillOptions":
+    from t1.options import FillOptions
+
+    return FillOptions(
+        intervals=a.intervals,
+        max_gap=a.max_gap,
+        minimum=_bounds("--min", a.min),
+        maximum=_bounds("--max", a.max),
+        integer=a.integer,
+        lock=a.lock,
+    )
 
 
 def _reading(a: argparse.Namespace) -> dict[str, Any]:
@@ -148,14 +175,12 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _train(a: argparse.Namespace) -> int:
+    fit = which_fit(a)
     with interruptible("keeping the best so far") as should_stop:
-        from t1.api import fit_file
         from t1.progress import progress_line
 
         with progress_line("T1 learns") as on_progress:
-            fitted = fit_file(
-                a.input,
-                a.output,
+            fitted = fit(
                 reading=_reading(a),
                 options=_fit_options(a),
                 on_understood=_tell_understood(sys.stdout),
@@ -170,31 +195,28 @@ def _train(a: argparse.Namespace) -> int:
 
 
 def _impute(a: argparse.Namespace) -> int:
+    if means_many(a.input):
+        return impute_many(a, _reading(a), _fit_options(a, "fast"), _fill_options(a))
+    refuse_many(a)
+    a.input = a.input[0]
     if a.output != "-" and a.input != "-" and not a.in_place and _same(a.input, a.output):
         raise InputError(
             "the output is the input, whose gaps would be lost.\nAdd --in-place if you want that."
         )
     _check_extras(a)
+    if is_too_large(a):
+        return impute_large(a, _reading(a), _fit_options(a), _fill_options(a), _tell_understood(sys.stdout))
     with interruptible("filling with the best so far") as should_stop:  # imports take seconds: from now on
         from t1.api import impute_file
-        from t1.options import FillOptions
         from t1.progress import progress_line
 
-        options = FillOptions(
-            intervals=a.intervals,
-            max_gap=a.max_gap,
-            minimum=_bounds("--min", a.min),
-            maximum=_bounds("--max", a.max),
-            integer=a.integer,
-            lock=a.lock,
-        )
         with progress_line("T1 learns") as on_progress:
             result = impute_file(
                 a.input,
                 a.output,
                 reading=_reading(a),
                 fit_options=_fit_options(a),
-                fill_options=options,
+                fill_options=_fill_options(a),
                 model=a.model,
                 add_missing_rows=a.add_missing_rows,
                 on_understood=None if a.quiet else _tell_understood(_screen(a)),

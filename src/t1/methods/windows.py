@@ -293,7 +293,7 @@ def attention_at(
     """
     import torch
 
-    from t1.models.t1 import Context
+    from t1.models.base import Context
 
     window = network.config.window
     if len(values) < window:
