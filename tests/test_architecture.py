@@ -22,6 +22,7 @@ FLOORS = [
     {"report", "bench"},
     {"options"},
     {"api", "imputer"},
+    {"serve"},
     {"cli"},
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}

@@ -15,6 +15,7 @@ from t1.cli.flags import shown
 from t1.cli.look import add_look
 from t1.cli.models import add_models
 from t1.cli.pretrain import add_pretrain
+from t1.cli.serve import add_serve
 from t1.errors import InputError, T1Error
 
 
@@ -42,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     add_impute(commands.add_parser("impute", help="fill the gaps of a CSV or Parquet file"))
     add_look(commands.add_parser("look", help="show how a file is understood, without filling it"))
     add_train(commands.add_parser("train", help="train T1 on a file, to be used by impute --model"))
+    add_serve(commands.add_parser("serve", help="the same in a browser, and over HTTP"))
     add_pretrain(commands.add_parser("pretrain", help="make the weights that fill any table"))
     add_data(commands.add_parser("data", help="the benchmark's datasets: list, info, fetch"))
     add_bench(commands.add_parser("bench", help="the paper's experiments: run, table, status"))
