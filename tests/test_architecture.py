@@ -21,7 +21,7 @@ FLOORS = [
     {"fill", "pretrain"},
     {"report", "bench"},
     {"options"},
-    {"api", "imputer"},
+    {"api", "imputer", "client"},
     {"serve"},
     {"cli"},
 ]

@@ -43,7 +43,10 @@ class FillSettings(BaseModel):
         if self.method is not None and self.method not in METHODS:
             hint = did_you_mean(self.method, list(METHODS))
             raise InputError(f"there is no method {self.method!r}", cure=hint, option="method")
-        self.fit_options()
+        try:
+            self.fit_options()
+        except InputError as error:
+            raise InputError(error.message, cure=error.cure, option=error.option or "budget") from None
         self.fill_options()
         if most_seconds is not None and self.budget != FAST and seconds_in(self.budget) > most_seconds:
             raise InputError(
