@@ -12,12 +12,12 @@ export T1_GOLDEN_DIR ?= $(abspath ../shared/golden)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
 	touch $@
 
-# The demo needs the package and its report only: much less to install than the tests and the benchmark do.
+# The demo needs the package only: much less to install than the tests and the benchmark do.
 .venv/light: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "T1 needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[report]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
 	touch $@
 
 demo: .venv/light        ## fill a bundled table with real gaps, print a scorecard

@@ -61,10 +61,25 @@ def test_everything_it_can_tell(tmp_path, capsys):
     header = (tmp_path / "out.csv").read_bytes().split(b"\r\n")[0]
     assert header == b"when;temp;note;flow;temp_lo;temp_hi;flow_lo;flow_hi"
     card = json.loads(extras["s.json"].read_text())
-    assert card["verdict"]
+    assert card["verdict"] and card["understood"][0].startswith("time: column 'when', every")
+    assert card["filled"] == 27 and "Latin-1" in card["problems"][0]
     where = pd.read_parquet(extras["p.parquet"])
     assert {"row", "column", "method", "gap_length", "lo", "hi", "rule"} <= set(where)
     assert where.loc[where["column"] == "flow", "value"].isna().all()  # ten in a row: longer than --max-gap
+
+
+def test_how_the_file_was_understood_is_told_before_anything_is_learned(tmp_path, capsys, monkeypatch):
+    import t1.api as api
+
+    told = []
+    learn = api.fit_panel
+    monkeypatch.setattr(
+        api, "fit_panel", lambda *a, **k: told.append(capsys.readouterr().out) or learn(*a, **k)
+    )
+    (tmp_path / "in.csv").write_bytes(plant())
+    assert run(tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--method", "linear") == 0
+    assert told[0].startswith("time: column 'when'")
+    assert "time: column" not in capsys.readouterr().out  # said once
 
 
 def test_absent_rows_are_added_on_request(tmp_path):

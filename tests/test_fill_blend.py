@@ -108,7 +108,7 @@ def test_nothing_to_go_by_is_linear_and_untested():
 
 
 def test_a_copy_of_a_column_is_found_with_few_gaps():
-    """Issue 12: seven gaps and an exact copy beside the column; "nothing beat linear" would be false."""
+    """Seven gaps and an exact copy beside the column; "nothing beat linear" would be false."""
     linear = np.random.default_rng(3).gamma(2, 1, 7)
     blend = learned(np.stack([linear, np.zeros(7)]))
     assert blend.weights[0, 0].tolist() == [0, 1]

@@ -69,7 +69,11 @@ def test_a_job_fills_the_file_as_the_command_line_does(server, done, tmp_path):
     ]
     assert main([*fill, "--model", str(tmp_path / "model")]) == 0
     assert filled.content == (tmp_path / "out.csv").read_bytes()
-    assert server.http.get(job["links"]["scorecard"]).json() == json.loads((tmp_path / "s.json").read_text())
+    card, here = (
+        server.http.get(job["links"]["scorecard"]).json(),
+        json.loads((tmp_path / "s.json").read_text()),
+    )
+    assert card | {"seconds": 0} == here | {"seconds": 0} and card["understood"]
     assert server.http.get(job["links"]["provenance"]).text == (tmp_path / "p.csv").read_text()
 
 
@@ -287,8 +291,8 @@ def test_the_client_mirrors_impute_to_the_bit(server):
         )
         here = t1.impute(table, budget="fast", intervals=0.9, minimum={"a": -0.5})
         pd.testing.assert_frame_equal(there.data, here.data)
-        assert there.scorecard == json.loads(json.dumps(here.scorecard.to_dict()))
-        assert there.n_filled == here.n_filled and told[0]["stage"] == "reading the file"
+        assert there.scorecard["scores"] == json.loads(json.dumps(here.scorecard.to_dict()["scores"]))
+        assert there.n_filled == here.n_filled and told and told[-1]["seconds"] > 0
         array = client.impute(waves(100), method="linear", budget="fast")
         np.testing.assert_array_equal(array.data, t1.impute(waves(100), method="linear", budget="fast").data)
 

@@ -21,7 +21,6 @@ from t1.data.files import read_file
 from t1.data.frames import Frame
 from t1.data.kinds import Kind, find_kinds
 from t1.data.place import Placed
-from t1.data.sentinels import find_sentinels
 from t1.data.table import check_columns
 from t1.data.timeline import Timeline
 from t1.errors import InputError
@@ -34,6 +33,7 @@ from t1.options import FillOptions, FitOptions
 from t1.progress import OnProgress
 
 KIND = "fitted fill"
+OnUnderstood = Callable[[tuple[str, ...]], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,18 @@ class FilledTable(Filled):
             original_name=self.name,
             problems=self.problems,
             series=self.series if len(self.series) > 1 else None,
+            understood=self.understood,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scorecard with what was understood of the table and what was odd about it, for JSON."""
+        return {
+            "understood": list(self.understood),
+            "problems": list(self.problems),
+            "filled": self.n_filled,
+            "seconds": round(self.seconds, 3),
+            **self.scorecard.to_dict(),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +192,7 @@ def fit(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     kind: Mapping[str, str] | None = None,
+    keep_sentinels: bool = False,
     method: str | None = None,
     budget: str | float = "30s",
     weights: str | Path | None = None,
@@ -192,17 +204,20 @@ def fit(
 
     The table is a pandas, polars or pyarrow one, or an array (rows, columns). `time` and `id` name columns
     that say when a row is and which series it belongs to; a pandas index of dates, or a column of dates,
-    serves as time by itself. `kind` overrides what columns are taken for ({"wind_dir": "angle"}). `budget` is
-    "fast" (nothing is trained), a time such as "30s", or "quality".
+    serves as time by itself. `kind` overrides what columns are taken for ({"wind_dir": "angle"}). What is surely
+    a code for missing (-9999, far from all other values and more than once) counts as missing unless
+    `keep_sentinels`. `budget` is "fast" (nothing is trained), a time such as "30s", or "quality".
     """
     began = clock.perf_counter()
     options = FitOptions(method=method, budget=budget, weights=weights, seed=seed)
-    frame = Frame.read(data, time=time, id=id, columns=columns, exclude=exclude)
+    frame = Frame.read(
+        data, time=time, id=id, columns=columns, exclude=exclude, keep_sentinels=keep_sentinels
+    )
     placed = Placed.of(frame.values, frame.columns, Timeline(len(frame.values), frame.time, frame.ids))
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     kinds = _kinds(frame, kind)
     judged = fit_panel(placed.panel, learning, method=method, tune=options.trains, kinds=kinds)
-    return FittedFill(judged, {"time": time, "id": id}, kinds)
+    return FittedFill(judged, {"time": time, "id": id, "keep_sentinels": keep_sentinels}, kinds)
 
 
 def impute(
@@ -213,6 +228,7 @@ def impute(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     kind: Mapping[str, str] | None = None,
+    keep_sentinels: bool = False,
     method: str | None = None,
     budget: str | float = "30s",
     weights: str | Path | None = None,
@@ -245,7 +261,9 @@ def impute(
         integer=integer,
         lock=lock,
     )
-    frame = Frame.read(data, time=time, id=id, columns=columns, exclude=exclude)
+    frame = Frame.read(
+        data, time=time, id=id, columns=columns, exclude=exclude, keep_sentinels=keep_sentinels
+    )
     timeline = Timeline(len(frame.values), frame.time, frame.ids)
     placed = Placed.of(frame.values, frame.columns, timeline)
     kinds = _kinds(frame, kind)
@@ -253,12 +271,10 @@ def impute(
     rules.check(frame.columns)  # a typing error is found before anything is learned
     learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
     judged = fit_panel(placed.panel, learning, method=method, tune=fit_options.trains, kinds=kinds)
-    return _filled_frame(frame, timeline, _fill(judged, placed, rules, intervals), began, _doubts(frame))
+    return _filled_frame(frame, timeline, _fill(judged, placed, rules, intervals), began)
 
 
-def _filled_frame(
-    frame: Frame, timeline: Timeline, filled: Filled, began: float, doubts: Sequence[str] = ()
-) -> FilledTable:
+def _filled_frame(frame: Frame, timeline: Timeline, filled: Filled, began: float) -> FilledTable:
     """The fill in the container that the table came in."""
     return FilledTable.of(
         filled,
@@ -267,21 +283,14 @@ def _filled_frame(
         ids=frame.ids,
         series=timeline.series,
         name="table",
-        problems=(*doubts, *timeline.problems(), *filled.notes),
+        problems=(*frame.doubts, *timeline.problems(), *filled.notes),
+        understood=frame.understood,
         seconds=clock.perf_counter() - began,
     )
 
 
 def _kinds(frame: Frame, given: Mapping[str, str] | None) -> dict[str, Kind]:
     return find_kinds(frame.values, frame.columns, ids=frame.ids, times=frame.time, given=given)
-
-
-def _doubts(frame: Frame) -> list[str]:
-    """Values of a dataframe that may mean missing; they stay, for a dataframe says NaN for what is missing."""
-    return [
-        f"{found} may mean missing: replace it by NaN to have it filled"
-        for found in find_sentinels(frame.values, frame.columns)
-    ]
 
 
 def _in_panel(rules: Rules, placed: Placed) -> Rules:
@@ -311,12 +320,14 @@ def impute_file(
     fill_options: FillOptions,
     model: str | Path | None = None,
     add_missing_rows: bool = False,
+    on_understood: OnUnderstood | None = None,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> FilledTable:
     """Fill a file and write the same file back with its gaps filled.
 
     `model` is a folder that `fit_file` wrote: it is applied as it is, with the errors that it was saved with.
+    `on_understood` hears how the file was read, before anything is learned.
     """
     began = clock.perf_counter()
     fitted = None if model is None else load(model)
@@ -336,6 +347,8 @@ def impute_file(
     banded = [] if fill_options.intervals is None else np.flatnonzero(gaps).tolist()
     bands = [f"{file.columns[j]}_{end}" for j in banded for end in ("lo", "hi")]
     file.check(target, extra=bands, new_rows=add_missing_rows)  # what must fail fails before time is spent
+    if on_understood is not None:
+        on_understood(file.understood)
     if fitted is not None:
         check_columns(fitted.columns, file.columns)
         judged = fitted.judged
@@ -371,17 +384,24 @@ def fit_file(
     *,
     reading: Mapping[str, Any],
     options: FitOptions,
+    on_understood: OnUnderstood | None = None,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> FittedFill:
     """Fit to a file and keep the fitted fill in a folder, for `impute_file(model=folder)`."""
     began = clock.perf_counter()
     file = read_file(source, **reading)
+    if on_understood is not None:
+        on_understood(file.understood)
     placed = Placed.of(file.values, file.columns, Timeline(len(file.values), file.time, file.ids))
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     fitted = FittedFill(
         fit_panel(placed.panel, learning, method=options.method, tune=options.trains, kinds=file.kinds),
-        {"time": file.time_column, "id": file.id_column},
+        {
+            "time": file.time_column,
+            "id": file.id_column,
+            "keep_sentinels": bool(reading.get("keep_sentinels", False)),
+        },
         file.kinds,
     )
     fitted.save(folder)

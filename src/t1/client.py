@@ -56,10 +56,17 @@ class RemoteModel:
     _client: Client = field(repr=False)
     _time: str | None
     _id: str | None
+    _keep_sentinels: bool
 
     def apply(self, data: Any, **rules: Any) -> Any:
         """Fill a table of the same columns, in its own container; `rules` as in `FittedFill.apply`."""
-        frame = Frame.read(data, time=self._time, id=self._id, columns=_chosen(data, self.columns))
+        frame = Frame.read(
+            data,
+            time=self._time,
+            id=self._id,
+            columns=_chosen(data, self.columns),
+            keep_sentinels=self._keep_sentinels,
+        )
         table = _parquet(frame)
         answer = self._client._send(
             "POST",
@@ -116,11 +123,14 @@ class Client:
         id: str | None = None,
         columns: Sequence[str] | None = None,
         exclude: Sequence[str] = (),
+        keep_sentinels: bool = False,
         on_progress: Callable[[Mapping[str, Any]], None] | None = None,
         **options: Any,
     ) -> RemoteFill:
         """Fill the gaps of a table; the options are those of `t1.impute`."""
-        frame = Frame.read(data, time=time, id=id, columns=columns, exclude=exclude)
+        frame = Frame.read(
+            data, time=time, id=id, columns=columns, exclude=exclude, keep_sentinels=keep_sentinels
+        )
         job = self._run(frame, options, on_progress)
         origin = pd.read_parquet(
             io.BytesIO(self._get(f"{job['links']['self']}/provenance", format="parquet").content)
@@ -150,14 +160,18 @@ class Client:
         id: str | None = None,
         columns: Sequence[str] | None = None,
         exclude: Sequence[str] = (),
+        keep_sentinels: bool = False,
         on_progress: Callable[[Mapping[str, Any]], None] | None = None,
         **options: Any,
     ) -> RemoteModel:
         """Learn to fill a table; the server keeps what was learned. The options are those of `t1.fit`."""
-        frame = Frame.read(data, time=time, id=id, columns=columns, exclude=exclude)
+        frame = Frame.read(
+            data, time=time, id=id, columns=columns, exclude=exclude, keep_sentinels=keep_sentinels
+        )
         job = self._run(frame, {**options, "keep_model": True}, on_progress)
         about = self._get(f"/v1/models/{job['model']}").json()
-        return RemoteModel(about["id"], tuple(about["columns"]), about["scorecard"], self, time, id)
+        columns = tuple(about["columns"])
+        return RemoteModel(about["id"], columns, about["scorecard"], self, time, id, keep_sentinels)
 
     # ------------------------------------------------------------ the way there and back
 
@@ -169,7 +183,7 @@ class Client:
     ) -> dict[str, Any]:
         """Create a job and wait for its end."""
         table = _parquet(frame)
-        # a dataframe says NaN for what is missing: -9999 is a value there
+        # what means missing was found here already
         given = {**options, "time": table.time, "id": table.id, "keep_sentinels": True}
         files = {"file": ("table.parquet", table.raw)}
         job = self._send("POST", "/v1/jobs", files=files, data={"options": json.dumps(given)}).json()

@@ -3,9 +3,9 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from t1.cli.interrupt import interruptible
 from t1.errors import InputError
@@ -141,6 +141,7 @@ def _train(a: argparse.Namespace) -> int:
                 a.output,
                 reading=_reading(a),
                 options=_fit_options(a),
+                on_understood=_tell_understood(sys.stdout),
                 on_progress=on_progress,
                 should_stop=should_stop,
             )
@@ -179,6 +180,7 @@ def _impute(a: argparse.Namespace) -> int:
                 fill_options=options,
                 model=a.model,
                 add_missing_rows=a.add_missing_rows,
+                on_understood=None if a.quiet else _tell_understood(_screen(a)),
                 on_progress=on_progress,
                 should_stop=should_stop,
             )
@@ -198,12 +200,9 @@ def _check_extras(a: argparse.Namespace) -> None:
 
     for option in ("scorecard", "provenance", "report"):
         if (target := getattr(a, option)) is not None:
-            try:
-                check_target(target)
-            except InputError as error:
-                raise InputError(error.message, cure=error.cure, option=option) from None
+            check_target(target, option)
     if a.report is not None:
-        from t1.report.library import check_report
+        from t1.report import check_report
 
         check_report(a.report)
 
@@ -212,10 +211,10 @@ def _write_extras(a: argparse.Namespace, result: "FilledTable") -> None:
     from t1.data.atomic import open_target
 
     if a.scorecard:
-        with open_target(a.scorecard) as stream:
-            stream.write(json.dumps(result.scorecard.to_dict(), indent=1, allow_nan=False).encode())
+        with open_target(a.scorecard, "scorecard") as stream:
+            stream.write(json.dumps(result.to_dict(), indent=1, allow_nan=False).encode())
     if a.provenance:
-        with open_target(a.provenance) as stream:
+        with open_target(a.provenance, "provenance") as stream:
             if str(a.provenance).endswith((".parquet", ".pq")):
                 result.provenance.to_parquet(stream)
             else:
@@ -224,11 +223,18 @@ def _write_extras(a: argparse.Namespace, result: "FilledTable") -> None:
         result.report(a.report)
 
 
+def _screen(a: argparse.Namespace) -> TextIO:
+    """Where words go: to stderr when the table itself goes to stdout."""
+    return sys.stderr if a.output == "-" else sys.stdout
+
+
+def _tell_understood(out: TextIO) -> Callable[[tuple[str, ...]], None]:
+    return lambda lines: print(*lines, sep="\n", file=out, flush=True)
+
+
 def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
-    """The scorecard in words; on stderr when the table itself goes to stdout."""
-    out = sys.stderr if a.output == "-" else sys.stdout
-    for line in result.understood:
-        print(line, file=out)
+    """The scorecard in words."""
+    out = _screen(a)
     for problem in result.problems:
         print(f"note: {problem}", file=out)
     print(result.scorecard.to_text(), file=out)

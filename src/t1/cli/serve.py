@@ -53,7 +53,6 @@ def add_serve(p: argparse.ArgumentParser) -> None:
 def _serve(a: argparse.Namespace) -> int:
     try:
         import fastapi  # noqa: F401
-        import plotly  # noqa: F401
         import prometheus_client  # noqa: F401
         import pyarrow  # noqa: F401
         import python_multipart  # noqa: F401

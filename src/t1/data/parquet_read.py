@@ -13,7 +13,7 @@ from t1.data.ids import tell_apart
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import drop_sentinels, find_sentinels
-from t1.data.time_columns import Source, combine, find_parts
+from t1.data.time_columns import TimeSource, combine, find_parts
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 
@@ -164,7 +164,7 @@ def _find_time(
 
     if len(choice.time) > 1:
         both = combine(
-            Source(names, texts, numbers),
+            TimeSource(names, texts, numbers),
             choice.time,
             day_first=reading.dayfirst,
             pattern=reading.time_format,
@@ -193,7 +193,7 @@ def _find_time(
             found = _times(pa, table, j, reading, named=is_time_name(names[j]))
             if found is not None and not np.isnat(found[0]).any():
                 return (j,), *found
-    parts = None if choice.named else find_parts(Source(names, texts, numbers), named=True)
+    parts = None if choice.named else find_parts(TimeSource(names, texts, numbers), named=True)
     return (parts.at, parts.times, parts.format) if parts is not None else ((), None, None)
 
 

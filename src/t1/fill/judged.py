@@ -18,6 +18,7 @@ import numpy as np
 from t1.arrays import BoolArray, FloatArray, IntArray, Labels, Lengths
 from t1.data.blocks import column_blocks
 from t1.data.kinds import Kind
+from t1.data.suspicions import own_rate
 from t1.errors import InputError
 from t1.fill.blend import Blend, learn_blend
 from t1.fill.circle import centres, unwind
@@ -252,6 +253,7 @@ def fit_panel(
     circles = {j: turn for j, turn in turns.items() if turn is not None}
     coded = [j for j, c in enumerate(panel.columns) if c in kinds and kinds[c].name == "category"]
     panel = unwind(panel, circles)
+    learning.notes += _slow_columns(panel)
     with np.errstate(over="ignore", invalid="ignore"):
         learning.tell("hiding cells to judge by")
         rehearsal = rehearse(panel, np.random.default_rng(learning.seed))
@@ -405,6 +407,18 @@ def _nothing_to_fill(panel: Panel, method: str | None) -> JudgedFill:
         missing=np.zeros((panel.n_vars, N_CLASSES), dtype=np.intp),
         forced=method,
     )
+
+
+def _slow_columns(panel: Panel) -> list[str]:
+    """Says which columns have values on every third row, say: the rehearsal hides whole samples of these."""
+    longest = max(panel.spans, key=lambda span: span.stop - span.start)
+    every = {name: own_rate(panel.values[longest, j]) for j, name in enumerate(panel.columns)}
+    return [
+        f"{name!r} has a value on every {n} rows: lost samples were rehearsed at that rate, and the rows "
+        "between samples are filled as well"
+        for name, n in every.items()
+        if n > 1
+    ]
 
 
 def _fit_of(name: str, learning: Learning) -> Fit:

@@ -27,6 +27,7 @@ class FillSettings(BaseModel):
 
     columns: Names | None = Field(None, description="fill only these")
     exclude: Names = Field([], description="leave these alone")
+    keep_sentinels: bool = Field(False, description="-9999 and the like are values")
     kind: dict[Name, Name] = Field({}, description='what a column is: {"wind_dir": "angle"}')
     method: Name | None = Field(None, description="one for all cells; else methods are blended")
     budget: Annotated[str, Field(max_length=20)] = Field("30s", description="fast, 30s, 5m, 1h or quality")
@@ -83,7 +84,6 @@ class JobOptions(FillSettings):
     time: Name | Names | None = Field(None, description="the time column, or a date and a clock")
     id: Name | Names | None = Field(None, description="what tells several series apart")
     missing_values: Names = Field([], description="texts that also mean missing")
-    keep_sentinels: bool = Field(False, description="-9999 and the like are values")
     time_format: Name | None = None
     dayfirst: bool | None = None
     layout: Literal["table", "long", "wide"] | None = None

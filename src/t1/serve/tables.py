@@ -41,7 +41,17 @@ def fill_table(
 
         fit = {
             name: getattr(options, name)
-            for name in ("time", "id", "columns", "exclude", "kind", "method", "budget", "seed")
+            for name in (
+                "time",
+                "id",
+                "columns",
+                "exclude",
+                "kind",
+                "keep_sentinels",
+                "method",
+                "budget",
+                "seed",
+            )
         }
         result = t1.impute(table, **fit, **rules)
     else:

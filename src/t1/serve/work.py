@@ -135,7 +135,7 @@ def _fill(task: Task, tell: OnEvent, should_stop: Callable[[], bool]) -> dict[st
     say("writing the report")
     result = replace(result, name=task.name, seconds=perf_counter() - began)
     with open_target(task.target / "scorecard.json") as stream:
-        stream.write(json.dumps(result.scorecard.to_dict(), indent=1, allow_nan=False).encode())
+        stream.write(json.dumps(result.to_dict(), indent=1, allow_nan=False).encode())
     with open_target(task.target / "provenance.parquet") as stream:
         result.provenance.to_parquet(stream)
     if len(result.series) > 1:  # the report draws them one after the other
