@@ -281,6 +281,7 @@ if (others.length) {
   $("pick").addEventListener("change", () => pick()());
 }
 drawAll();
+if (parent !== window) document.body.classList.add("inside");
 new ResizeObserver(() => tellParent({ t1: "height", height: document.body.scrollHeight })).observe(document.body);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 })();

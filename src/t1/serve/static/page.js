@@ -223,7 +223,7 @@ function route() {
   else { $("start").hidden = false; $("looked").hidden = true; showEarlier(); }
 }
 
-const megabytes = n => n >= 1e9 ? `${(n / 1e9).toFixed(1)} GB` : `${(n / 1e6).toFixed(1)} MB`;
+const megabytes = n => n >= 1e9 ? `${Number((n / 1e9).toPrecision(3))} GB` : `${Number((n / 1e6).toPrecision(3))} MB`;
 
 async function begin() {
   about = await attempt(() => ask("GET", "/v1/about"));
