@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -18,19 +19,23 @@ httpx = pytest.importorskip("httpx", reason="httpx is not installed: the server 
 class Served:
     """`t1 serve` on a free port, with its folder."""
 
-    def __init__(self, folder, *options, **popen):
-        self.folder, self.options, self.popen = Path(folder), options, popen
-        self.log = Path(f"{folder}.log")
+    def __init__(self, folder, *options, script=None, port=0, under=()):
+        self.folder, self.options = Path(folder), options
+        self.command = [*under, sys.executable, *(["-m", "t1.cli"] if script is None else [script])]
+        self.port = port
+        self.log = Path(tempfile.mkstemp(prefix="t1-serve-", suffix=".log")[1])
         self.start()
 
     def start(self):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "t1.cli", "serve", "--port", "0", "--folder", self.folder, *self.options],
+            [
+                *(*self.command, "serve", "--port", str(self.port)),
+                *("--folder", self.folder, *self.options),
+            ],
             stdout=subprocess.PIPE,
             stderr=self.log.open("a"),
             text=True,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
-            **self.popen,
         )
         line = self.process.stdout.readline()
         found = re.search(r"http://\S+", line)
