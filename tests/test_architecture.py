@@ -21,8 +21,8 @@ FLOORS = [
     {"fill", "pretrain"},
     {"report", "bench", "live"},
     {"options"},
-    {"api", "explaining", "imputer"},
-    {"adapters", "bulk"},
+    {"api", "client", "explaining", "imputer"},
+    {"adapters", "bulk", "serve"},
     {"cli"},
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}

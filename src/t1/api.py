@@ -455,7 +455,11 @@ def fit_file(
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     fitted = FittedFill(
         _judge(placed, learning, options, file.kinds),
-        {"time": file.time_column, "id": file.id_column},
+        {
+            "time": file.time_column,
+            "id": file.id_column,
+            "keep_sentinels": bool(reading.get("keep_sentinels", False)),
+        },
         file.kinds,
         _clock(timeline),
     )

@@ -264,6 +264,7 @@ def fit_panel(
     panel = unwind(panel, circles)
     learning.notes += _slow_columns(panel)
     with np.errstate(over="ignore", invalid="ignore"):
+        learning.tell("hiding cells to judge by")
         rehearsal = rehearse(panel, np.random.default_rng(learning.seed))
         learning.periods = find_periods(rehearsal.masked)
         learning.pattern = None if panel.observed.all() else panel.observed
@@ -276,9 +277,11 @@ def fit_panel(
             rehearsal = replace(rehearsal, masked=rehearsal.masked.with_values(known))
         judged = _Judged(rehearsal, _scale(panel.values), learning, ends)
         for name in names:
+            learning.tell(f"judging {name}", judged.best_error)
             judged.hear(_fit_of(name, learning), forced=name == method)
         if tune and method in (None, "t1") and learning.weights != "none":
             judged.tune(forced=method == "t1")
+        learning.tell("learning from all cells and filling", judged.best_error)
         fitted = judged.verdict(panel, method, coded, perf_counter() - began)
     return replace(fitted, circles=circles, centres=centres(panel, circles))
 
@@ -321,6 +324,17 @@ class _Judged:
             if filled.down is not None and filled.up is not None:
                 self.end_spread = filled.down[e.row, e.column], filled.up[e.row, e.column]
 
+    @property
+    def best_error(self) -> float | None:
+        """The mean absolute error of the best method so far on cells that choose, in units of a column's spread."""
+        mine = self.rehearsal.of(CHOOSE)
+        if not self.errors or not np.any(mine):
+            return None
+        spread = self.scale[self.rehearsal.column[mine]]
+        found = [np.abs(errors[mine]) / spread for errors in self.errors]
+        known = [float(np.mean(e[np.isfinite(e)])) for e in found if np.isfinite(e).any()]
+        return min(known, default=None)
+
     def tune(self, *, forced: bool) -> None:
         """Train T1 on the panel with what is left of the budget, as one more method."""
         start = next((m for m in self.methods if isinstance(m, T1Fill)), None)
@@ -332,7 +346,14 @@ class _Judged:
         rows = self.rehearsal.masked.n_rows / max(self.rehearsal.panel.n_rows, 1)
         if self.learning.budget is not None:
             self.learning.budget.ahead += sum(self.seconds) * rows + 2 * self.seconds[-1] * (1 + rows)
+        best, tell = self.best_error, self.learning.on_progress
+        self.learning.tell("tuning T1 on the table", best)
+        if tell is not None:
+            self.learning.on_progress = lambda progress: tell(
+                replace(progress, stage="tuning T1 on the table", best_error=best)
+            )
         self.hear(lambda panel, learning: TunedFill.tune(start, panel, learning))
+        self.learning.on_progress = tell
 
     def verdict(self, panel: Panel, method: str | None, coded: list[int], seconds: float) -> JudgedFill:
         """Blend the methods, and put together what there is to keep."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from t1.arrays import BoolArray, FloatArray
 from t1.panel import Panel
-from t1.progress import OnProgress
+from t1.progress import OnProgress, Progress
 
 SLACK = 0.03  # of a budget: estimates are never right
 
@@ -63,6 +63,11 @@ class Learning:
 
     def left(self) -> float:
         return np.inf if self.budget is None else self.budget.left()
+
+    def tell(self, stage: str, best_error: float | None = None) -> None:
+        """Say what is being done now."""
+        if self.on_progress is not None:
+            self.on_progress(Progress.at(stage, best_error))
 
 
 class FittedMethod(Protocol):
