@@ -25,6 +25,7 @@ RATE = 0.25
 LEAST = 0.06  # a smaller weight is not worth a method's time
 AHEAD = 0.7  # standard deviations of the belief by which a blend must be ahead of linear
 AHEAD_KNOWN = 0.4  # where pretrained weights are part of it
+TRIFLE = 1e-9  # the weight of methods that only fill where the others have no answer, all together
 MARGIN = 0.005  # and the share of linear's error that it must save
 # The share of linear's error that pretrained weights save on tables they have never seen, and how it varies from
 # table to table: somewhat less than on the paper's datasets (benchmarks/zero.py), which are not reported with it.
@@ -50,9 +51,12 @@ class Blend:
         return cls(methods, weights, tested)
 
     def label(self, column: int, code: int) -> str:
-        """The methods that fill here, by weight: "t1 + regression"."""
+        """The methods that fill here, by weight: "t1 + regression"; after "else" those for what they cannot."""
         weights = self.weights[column, code]
-        return " + ".join(self.methods[k] for k in np.argsort(-weights, kind="stable") if weights[k] > 0)
+        order = [k for k in np.argsort(-weights, kind="stable").tolist() if weights[k] > 0]
+        first = " + ".join(self.methods[k] for k in order if weights[k] > TRIFLE)
+        rest = " + ".join(self.methods[k] for k in order if weights[k] <= TRIFLE)
+        return f"{first}, else {rest}" if rest else first
 
     def mix(self, fills: FloatArray, column: IntArray, code: Codes) -> FloatArray:
         """The blended fill of cells, from `fills` (methods, cells); a method without an answer is left out.
@@ -93,6 +97,8 @@ def learn_blend(
     weights = np.zeros((n_vars, N_CLASSES, len(methods)))
     weights[..., 0] = 1.0
     tested = np.zeros((n_vars, N_CLASSES), dtype=bool)
+    order = np.argsort(column, kind="stable")
+    cells = np.split(order, np.searchsorted(column[order], np.arange(1, n_vars)))  # of each column
     for c in range(N_CLASSES):
         mine = code == c
         tested[:, c] = mine.any()
@@ -107,7 +113,8 @@ def learn_blend(
             belief = _Belief(KNOWN_GAIN * float(shared[prior]), KNOWN_SPREAD)
         belief = belief.learn(_gain(shared, errors[:, around], event[around]))
         for j in range(n_vars):
-            here = mine & (column == j)
+            # a column with few gaps of this length is judged by those of other lengths as well
+            here = cells[j][_with_neighbours(code[cells[j]], event[cells[j]], c)]
             own = shared
             if len(np.unique(event[here])) >= FEWEST:
                 own = _group_weights(errors[:, here], event[here])

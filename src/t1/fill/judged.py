@@ -20,7 +20,7 @@ from t1.data.blocks import column_blocks
 from t1.data.kinds import Kind
 from t1.data.suspicions import own_rate
 from t1.errors import InputError
-from t1.fill.blend import Blend, learn_blend
+from t1.fill.blend import TRIFLE, Blend, learn_blend
 from t1.fill.circle import centres, unwind
 from t1.fill.conformal import GUESSES, Calibration, Spread, calibrate, guess_spread, narrowest
 from t1.fill.ends import Ends, memory_for, rehearse_ends
@@ -33,6 +33,7 @@ from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.catalog import METHODS, fit_of
 from t1.methods.columns import Linear, Seasonal
 from t1.methods.regression import RegressionFill
+from t1.methods.related import RelatedFill
 from t1.methods.seasons import find_periods, moments
 from t1.methods.t1 import T1Fill
 from t1.panel import Panel
@@ -263,6 +264,7 @@ def fit_panel(
     coded = [j for j, c in enumerate(panel.columns) if c in kinds and kinds[c].name == "category"]
     panel = unwind(panel, circles)
     learning.notes += _slow_columns(panel)
+    learning.follows = _follows(panel.columns, kinds)
     with np.errstate(over="ignore", invalid="ignore"):
         learning.tell("hiding cells to judge by")
         rehearsal = rehearse(panel, np.random.default_rng(learning.seed))
@@ -311,7 +313,8 @@ class _Judged:
         except LeftOut as reason:
             if forced:
                 raise InputError(str(reason), option="budget") from None
-            self.learning.notes.append(str(reason))
+            if str(reason):
+                self.learning.notes.append(str(reason))
             return
         self.seconds.append(perf_counter() - began)
         self.methods.append(fitted)
@@ -394,6 +397,11 @@ class _Judged:
         if "nearest" in names:
             learned.weights[coded] = 0.0
             learned.weights[coded, :, names.index("nearest")] = 1.0
+        for formulas in (m.formulas for m in self.methods if isinstance(m, RelatedFill)):
+            # it holds in every row: what the others know is exact, and the blend fills where they know nothing
+            for j in formulas:
+                learned.weights[j] *= TRIFLE
+                learned.weights[j, :, names.index("related")] = 1.0 - TRIFLE
         if method is not None:
             asked = "t1 tuned" if method == "t1" and "t1 tuned" in names else method
             learned = Blend.of_one(names, asked, len(self.scale), learned.tested)
@@ -408,7 +416,7 @@ class _Judged:
         methods = list(self.methods)
         for k, fitted in enumerate(self.methods):
             wanted = used[k] or type(fitted) is T1Fill
-            if wanted and type(fitted) in (RegressionFill, Seasonal, T1Fill):
+            if wanted and type(fitted) in (RegressionFill, RelatedFill, Seasonal, T1Fill):
                 with suppress(LeftOut):  # no time is left for it: what was judged fills
                     methods[k] = fit_of(fitted.name)(panel, self.learning)
         start = next((m for m in methods if type(m) is T1Fill), None)
@@ -461,6 +469,16 @@ def _nothing_to_fill(panel: Panel, method: str | None) -> JudgedFill:
         missing=np.zeros((panel.n_vars, N_CLASSES), dtype=np.intp),
         forced=method,
     )
+
+
+def _follows(columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> dict[int, tuple[int, ...]]:
+    """The columns that are copies or sums of others, by position."""
+    at = {name: j for j, name in enumerate(columns)}
+    return {
+        at[name]: tuple(at[other] for other in kind.of)
+        for name, kind in kinds.items()
+        if kind.of and name in at and all(other in at for other in kind.of)
+    }
 
 
 def _slow_columns(panel: Panel) -> list[str]:

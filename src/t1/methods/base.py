@@ -53,6 +53,9 @@ class Learning:
     seed: int = 102
     budget: Budget | None = None  # None: take your time
     periods: dict[Any, int | None] = field(default_factory=dict)  # of each series, by its id; found once
+    follows: dict[int, tuple[int, ...]] = field(
+        default_factory=dict
+    )  # columns that are copies or sums of others
     pattern: BoolArray | None = None  # (rows, vars): the table's own gaps, where more is hidden to judge by
     every: bool = False  # learn about every column, also those without gaps: the fit is to be kept
     weights: Any = None  # pretrained weights to start from: a path, "none", or None for the shipped ones
