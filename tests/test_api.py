@@ -272,3 +272,18 @@ def test_a_copy_in_other_units_and_a_sum_are_filled_exactly(tmp_path):
     fitted.save(tmp_path / "model")
     again = t1.load(tmp_path / "model").apply(holed)
     pd.testing.assert_frame_equal(again.data, result.data)
+
+
+def test_a_state_comes_with_the_probability_that_it_is_right():
+    state = (np.arange(600) // 25 % 2).astype(float)
+    table = pd.DataFrame({"pump": state, "flow": np.sin(np.arange(600) / 9)})
+    holed = table.copy()
+    holed.loc[np.arange(5, 600, 17), "pump"] = np.nan
+    holed.loc[np.arange(9, 600, 31), "flow"] = np.nan
+    where = t1.impute(holed, budget="fast").provenance
+    pump = where[where["column"] == "pump"]
+    assert set(pump["value"]) <= {0.0, 1.0} and pump["probability"].between(0.5, 1.0).all()
+    right = (table["pump"][pump["row"]].to_numpy() == pump["value"].to_numpy()).mean()
+    assert abs(right - pump["probability"].mean()) < 0.15
+    assert where.loc[where["column"] == "flow", "probability"].isna().all()
+    assert "probability" not in t1.impute(holed[["flow"]], budget="fast").provenance

@@ -26,7 +26,7 @@ FLOORS = [
     {"cli"},
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
-MODULES = sorted(p for p in SRC.rglob("*.py") if p != SRC / "__init__.py")
+MODULES = sorted(p for p in SRC.rglob("*.py") if p not in (SRC / "__init__.py", SRC / "__main__.py"))
 
 
 def room_of(path: Path) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from t1.bulk.plan import means_many
+from t1.cli.flags import in_flags
 from t1.cli.interrupt import interruptible
 from t1.cli.large import add_memory, impute_large, is_too_large, which_fit
 from t1.cli.many import add_many, impute_many, refuse_many
@@ -275,7 +276,7 @@ def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
     """The scorecard in words."""
     out = _screen(a)
     for problem in result.problems:
-        print(f"note: {problem}", file=out)
+        print(f"note: {in_flags(problem)}", file=out)
     print(result.scorecard.to_text(), file=out)
     print(f"\nfilled {result.n_filled:,} cells in {result.seconds:.0f} s: {a.output}", file=out)
     if a.report:

@@ -139,7 +139,15 @@ class JudgedFill:
         return Filled(
             values=values,
             observed=panel.observed,
-            missing=Missing(method=method, gap=gaps.length, rule=rule, tested=tested, lo=lo, hi=hi),
+            missing=Missing(
+                method=method,
+                gap=gaps.length,
+                rule=rule,
+                tested=tested,
+                lo=lo,
+                hi=hi,
+                sure=self._sure(gaps, rules),
+            ),
             method_names=names,
             scorecard=self.score(_count(gaps, panel.n_vars, self.alive), calibration),
             columns=panel.columns,
@@ -154,6 +162,28 @@ class JudgedFill:
         if needs_spread and len(gaps):
             wanted |= np.array([name in ("t1", "t1 tuned") for name in self.method_names])
         return wanted
+
+    def _sure(self, gaps: Gaps, rules: Rules) -> FloatArray | None:
+        """How probable the state of each cell is: the share of rehearsed cells like it that were right.
+
+        None for a panel without columns of states. Of what was never rehearsed all states are as probable.
+        """
+        states = {j: rules.states(name) for j, name in enumerate(self.columns) if rules.states(name)}
+        if not states:
+            return None
+        e, sure = self.evidence, np.full(len(gaps), np.nan)
+        for j, values in states.items():
+            apart = float(np.diff(np.sort(values)).min()) if len(values) > 1 else np.inf
+            mine = (e.column == j) & (e.part != CHOOSE)
+            right, code = np.abs(self._error[mine]) < apart / 2, e.code[mine]
+            n_right = np.bincount(code[right], minlength=N_CLASSES)
+            n = np.bincount(code, minlength=N_CLASSES)
+            share = np.where(
+                n > 0, (n_right + 1) / (n + len(values)), (right.sum() + 1) / (len(right) + len(values))
+            )
+            here = gaps.column == j
+            sure[here] = share[gaps.code[here]]
+        return sure
 
     def _labels(self, gaps: Gaps) -> tuple[Labels, tuple[str, ...]]:
         """The code of each cell's method or blend, and the names of the codes."""
