@@ -40,6 +40,10 @@ CELLS = 2_000_000  # cells of copies that are filled at once
 def explain_cell(judged: JudgedFill, panel: Panel, column: str | int, row: int) -> Explanation:
     """Explain the fill of one missing cell of a panel that `judged` can fill."""
     j = _column(panel, column)
+    if not 0 <= row < panel.n_rows:
+        raise InputError(
+            f"there is no row {row}", cure=f"Give one from 0 to {panel.n_rows - 1}.", option="at"
+        )
     series = int(np.searchsorted(panel.starts, row, side="right") - 1)
     span = panel.spans[series]
     _check(judged, panel, j, row, span)
@@ -51,7 +55,7 @@ def explain_cell(judged: JudgedFill, panel: Panel, column: str | int, row: int) 
         stretch, value = _stretch(cell, panel, series, span, run, row)
         a, b = stretch
         one = panel.take([(series, a, b)])
-        hiding = _Hiding(cell, one, row - a, (run[0] - a, run[1] - a))
+        hiding = _Hiding(cell, one, row - a, (run[0] - a, run[1] - a), value)
         near, others = _candidates(panel, one, j)
         stretches = _stretches(row - a, b - a)
         columns = hiding.columns(near, others, _attention(cell, one, row - a))
@@ -125,6 +129,7 @@ class _Hiding:
     panel: Panel  # of the one stretch
     row: int
     gap: tuple[int, int]  # its first row, and the row after its last
+    value: float  # the fill in the whole table, which a stretch gives but for little
 
     def without(self, masks: list[BoolArray]) -> FloatArray:
         """The fill of the cell without the cells of each mask (rows, vars)."""
@@ -196,8 +201,9 @@ class _Hiding:
         if some:
             found = self.without([masks[i] for i in some])
             without[some] = np.where(np.isfinite(found), found, np.nan)
-        wound = [self.cell.wound(x) for x in without]
-        return pd.DataFrame({**about, "without": wound, "moved": without - base})
+        moved = without - base
+        wound = [self.cell.wound(self.value + x) for x in moved]
+        return pd.DataFrame({**about, "without": wound, "moved": moved})
 
 
 def _stretch(
