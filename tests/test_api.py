@@ -103,7 +103,7 @@ def test_absent_time_stamps_count_as_time():
 
 
 def test_shuffled_rows_with_a_column_of_dates_are_filled_in_time_order():
-    """Issue 12: a datetime column was ignored, and shuffled rows got an error ten times larger."""
+    """A datetime column was ignored, and shuffled rows got an error ten times larger."""
     table = frame().reset_index()
     shuffled = table.sample(frac=1, random_state=0)
     one, two = (t1.impute(x, method="linear").data for x in (table, shuffled))
@@ -194,7 +194,7 @@ def test_stopping_early_fills_with_the_best_so_far():
 
 
 def test_an_exact_copy_of_a_column_is_found_among_few_gaps():
-    """Issue 12: Global_Wm2 beside Global_mV, "nothing beat linear" was printed."""
+    """Global_Wm2 beside Global_mV, "nothing beat linear" was printed."""
     rng = np.random.default_rng(0)
     x = rng.gamma(2, 100, 700)
     table = np.column_stack([x, x * 0.013, rng.normal(size=700)])

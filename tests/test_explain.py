@@ -119,7 +119,7 @@ def test_several_series_are_told_apart(plant):
     assert south.value == pytest.approx(3 * north.value)
     with pytest.raises(InputError, match="Say which one: north, south"):
         t1.explain(both, "flow", "2024-03-03 13:00", **cell)
-    with pytest.raises(InputError, match=r"(?i)did you mean"):
+    with pytest.raises(InputError, match="Did you mean 'north'"):
         t1.explain(both, "flow", "2024-03-03 13:00", series="nort", **cell)
 
 

@@ -188,3 +188,15 @@ def test_a_short_table_with_one_gap_still_has_something_to_report():
     r = again(observed)
     assert r.of(REPORT).any() and set(r.column) == {0}
     assert r.of(CALIBRATE).any()
+
+
+def test_a_column_sampled_every_third_row_is_rehearsed_at_its_own_rate():
+    observed = np.ones((3000, 2), dtype=bool)
+    observed[np.arange(3000) % 3 != 1, 0] = False
+    observed[500:524, 0] = observed[2000:2030, 0] = False  # samples that are really lost
+    r = again(observed)
+    events, cells = np.unique(r.event[r.column == 0], return_counts=True)
+    assert len(events) > 50
+    codes = {CLASS_NAMES[c] for c in r.code[r.column == 0]}
+    assert {"2-5", "24-95"} <= codes  # one sample lost, and several in a row
+    assert cells.max() >= 6

@@ -8,8 +8,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import t1
+from t1.api import impute_file
 from t1.data.frames import Frame
 from t1.errors import InputError
+from t1.options import FillOptions, FitOptions
 
 NAN = np.nan
 HOURS = pd.date_range("2024-01-01", periods=4, freq="h")
@@ -26,7 +29,7 @@ def restored(frame: Frame):
 
 
 def test_integer_column_labels():
-    """Issue 10, trust 8: pd.DataFrame(array) crashed."""
+    """Pd.DataFrame(array) crashed."""
     table = pd.DataFrame(np.array([[1.0, NAN], [2.0, 3.0]]))
     frame = read(table)
     assert frame.columns == ("0", "1")
@@ -47,7 +50,7 @@ def test_names_that_repeat_are_refused_unless_they_are_left_alone():
 
 
 def test_text_times_are_read_as_in_a_file():
-    """Issue 10, trust 8: pandas' own error came through."""
+    """Pandas' own error came through."""
     stamps = [f"{day:02d}.01.2024 06:00" for day in (13, 14, 15, 16)]
     table = pd.DataFrame({"when": stamps, "v": [1.0, NAN, 3.0, 4.0]})
     frame = read(table, time="when")
@@ -60,7 +63,6 @@ def test_text_times_are_read_as_in_a_file():
 
 
 def test_an_aware_index_and_an_aware_column_are_the_same_times():
-    """Issue 10, trust 7."""
     stamps = pd.date_range(
         "2024-10-27 00:00", periods=6, freq="h", tz="Europe/Berlin"
     )  # 2 o'clock comes twice
@@ -76,7 +78,7 @@ def test_an_aware_index_and_an_aware_column_are_the_same_times():
 
 
 def test_a_column_of_dates_is_the_time_and_of_two_the_first_or_the_one_named_like_it():
-    """Issue 12: in Python a datetime column is found as on the command line."""
+    """In Python a datetime column is found as on the command line."""
     table = pd.DataFrame({"when": HOURS, "v": [1.0, 2.0, NAN, 4.0]})
     np.testing.assert_array_equal(read(table).time, HOURS.to_numpy())
     later = HOURS + pd.Timedelta("1h")
@@ -144,3 +146,32 @@ def test_what_is_no_table_is_refused():
         read("table.csv")
     with pytest.raises(InputError, match="no column is numeric"):
         read(pd.DataFrame({"a": ["x", "y"]}))
+
+
+def coded(n=60):
+    x = np.sin(np.arange(n) / 4.0)
+    x[[7, 20, 33]] = -9999.0
+    return pd.DataFrame({"x": x, "y": np.cos(np.arange(n) / 4.0)})
+
+
+def test_a_code_for_missing_is_filled_in_a_dataframe_as_in_a_file(tmp_path):
+    table = coded()
+    result = t1.impute(table, budget="fast")
+    assert result.n_filled == 3 and result.data["x"].abs().max() < 2
+    assert "-9999 counts as missing (3 cells)" in result.understood[0]
+    table.to_csv(tmp_path / "in.csv", index=False)
+    options = {"fit_options": FitOptions(budget="fast"), "fill_options": FillOptions()}
+    of_file = impute_file(tmp_path / "in.csv", tmp_path / "out.csv", reading={}, **options)
+    np.testing.assert_allclose(of_file.values, result.values, rtol=1e-9)
+    kept = t1.impute(table, budget="fast", keep_sentinels=True)
+    assert kept.n_filled == 0 and kept.data.equals(table)
+    assert t1.fit(table, budget="fast").apply(table).n_filled == 3
+    assert t1.fit(table, budget="fast", keep_sentinels=True).apply(table).n_filled == 0
+
+
+def test_a_code_that_is_not_sure_is_told_and_stays():
+    table = coded()
+    table.loc[[20, 33], "x"] = 0.5
+    result = t1.impute(table, budget="fast")
+    assert result.data.equals(table)
+    assert any("-9999" in problem and "may mean missing" in problem for problem in result.problems)

@@ -44,7 +44,7 @@ def test_unsorted_rows_are_placed_in_time_order_and_found_again():
 
 
 def test_of_rows_with_the_same_stamp_the_first_has_the_last_word():
-    """Issue 10, trust 7: the repeated hour in autumn does not cancel the clock of the whole table."""
+    """The repeated hour in autumn does not cancel the clock of the whole table."""
     one = placed([[1, NAN], [2, 5], [NAN, 7], [4, 4]], hours(0, 1, 1, 2), columns="ab")
     assert one.panel.n_rows == 3
     assert one.panel.values.tolist()[1:] == [[2, 5], [4, 4]]
@@ -65,7 +65,6 @@ def test_a_duplicate_row_gets_what_its_twin_has_and_keeps_what_it_has():
 
 
 def test_one_stations_duplicate_does_not_cancel_the_clock_of_another():
-    """Issue 10, trust 7."""
     times = np.concatenate([hours(0, 1, 1, 2, 4), hours(0, 1, 2, 5)])
     one = placed(np.arange(9.0), times, ["x"] * 5 + ["y"] * 4)
     assert one.panel.starts.tolist() == [0, 5] and one.panel.n_rows == 11
@@ -82,7 +81,7 @@ def test_mixed_rows_of_several_series_are_stacked_in_time_order():
 
 @pytest.mark.parametrize("nothing", [NAN, None, pd.NaT, pd.NA])
 def test_rows_without_an_id_are_one_series(nothing):
-    """Issue 10, trust 8: NaN ids made every row its own series."""
+    """NaN ids made every row its own series."""
     one = placed([1, 2, 3, 4], None, ["x", nothing, nothing, "x"])
     assert one.panel.starts.tolist() == [0, 2]
     assert one.panel.values[:, 0].tolist() == [1, 4, 2, 3]

@@ -23,7 +23,7 @@ from t1.errors import InputError
 from t1.models.base import Batch
 from t1.pretrain import PretrainSettings, export, pretrain
 from t1.pretrain import window as window_module
-from t1.pretrain.corpus import Table, fingerprint, read_corpus
+from t1.pretrain.corpus import CorpusTable, fingerprint, read_corpus
 from t1.pretrain.masks import draw_gaps
 from t1.pretrain.sampler import WIDTHS, Sampler
 from t1.pretrain.window import draw_window
@@ -142,10 +142,10 @@ def test_every_kind_of_gap_is_drawn():
     assert 60 <= longest < 96
 
 
-def counting(n_rows: int = 900, n_vars: int = 4, period: int | None = 17) -> Table:
+def counting(n_rows: int = 900, n_vars: int = 4, period: int | None = 17) -> CorpusTable:
     """Every cell has a value of its own, which tells its row and its column."""
     values = np.arange(n_rows)[:, None] + 10_000.0 * (1 + np.arange(n_vars))
-    return Table(values.astype(np.float32), ((0, n_rows),), period)
+    return CorpusTable(values.astype(np.float32), ((0, n_rows),), period)
 
 
 def test_what_is_hidden_is_nowhere_else(monkeypatch):
@@ -186,7 +186,7 @@ def test_neighbouring_periods_are_the_right_rows(monkeypatch):
 
 
 def test_windows_of_short_series_and_missing_columns_are_possible():
-    short = Table(np.random.default_rng(0).normal(size=(30, 2)).astype(np.float32), ((0, 30),), None)
+    short = CorpusTable(np.random.default_rng(0).normal(size=(30, 2)).astype(np.float32), ((0, 30),), None)
     w = draw_window(np.random.default_rng(0), short, 96, 2)
     assert np.isfinite(w.values).any() and np.isnan(w.values).any()
     assert not (w.hidden & np.isnan(w.values)).any()
@@ -256,7 +256,7 @@ def test_workers_share_the_windows_of_a_step(corpus, n_workers):
 
 def test_tables_of_a_large_domain_are_drawn_less_often_each():
     tables = [
-        Table(np.zeros((n, 1), np.float32), ((0, n),), None, domain=d)
+        CorpusTable(np.zeros((n, 1), np.float32), ((0, n),), None, domain=d)
         for n, d in ((100, "a"), (100, "a"), (100, "a"), (100, "a"), (100, "b"), (90_000, "c"), (5_000, "c"))
     ]
     chances = Sampler(tables, window=24, seed=0)._chances

@@ -10,7 +10,7 @@ from plain_t1 import PlainT1, plain_names
 from t1.errors import InputError
 from t1.models import layers
 from t1.models.base import Batch, Context
-from t1.models.inputs import INPUTS, View, roughness, straight_lines
+from t1.models.inputs import INPUTS, SeriesView, roughness, straight_lines
 from t1.models.t1 import T1, T1Config, instance_normalise, multiply_adds
 
 
@@ -387,7 +387,9 @@ def test_every_input_reaches_the_fill_and_has_the_channels_it_says(name):
     model = any_table(inputs=(name,), bounded=False).eval()
     batch = some_windows(3)
     x, observed = (t.transpose(1, 2) for t in windows_of(batch))
-    view = View.of(*(lambda n, m, s: (n, observed, m, s))(*instance_normalise(x, observed)), batch.context)
+    view = SeriesView.of(
+        *(lambda n, m, s: (n, observed, m, s))(*instance_normalise(x, observed)), batch.context
+    )
     made = INPUTS[name].of(view)
     assert [t.shape for t in made] == [x.shape] * INPUTS[name].n
     assert all(t.isfinite().all() for t in made)

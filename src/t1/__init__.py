@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from t1.api import fit as fit
     from t1.api import impute as impute
     from t1.api import load as load
+    from t1.client import Client as Client
     from t1.data.look import Look as Look
     from t1.data.look import look as look
     from t1.data.sample import load_sample as load_sample
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 
 # imported on first use: `import t1` stays fast, torch is loaded only when a model is wanted
 _LAZY = {
+    "Client": "t1.client",
     "Explanation": "t1.fill.explanation",
     "Filled": "t1.fill.filled",
     "FilledTable": "t1.api",

@@ -9,7 +9,7 @@ import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,19 +21,23 @@ from t1.data.files import read_file
 from t1.data.frames import Frame
 from t1.data.kinds import Kind, find_kinds
 from t1.data.place import Placed
-from t1.data.sentinels import find_sentinels
 from t1.data.table import check_columns
 from t1.data.timeline import Timeline
 from t1.errors import InputError
 from t1.fill.filled import Filled
-from t1.fill.judged import JudgedFill, fit_panel
-from t1.fill.keep import load_kept, save_kept
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard
+from t1.methods.base import Learning
 from t1.options import FillOptions, FitOptions
 from t1.progress import OnProgress
+from t1.schedule import seconds_of
+
+if TYPE_CHECKING:  # these bring torch, which takes a second: bad input is told before
+    from t1.fill.judged import JudgedFill
+    from t1.live.fill import LiveFill
 
 KIND = "fitted fill"
+OnUnderstood = Callable[[tuple[str, ...]], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +95,18 @@ class FilledTable(Filled):
             original_name=self.name,
             problems=self.problems,
             series=self.series if len(self.series) > 1 else None,
+            understood=self.understood,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scorecard with what was understood of the table and what was odd about it, for JSON."""
+        return {
+            "understood": list(self.understood),
+            "problems": list(self.problems),
+            "filled": self.n_filled,
+            "seconds": round(self.seconds, 3),
+            **self.scorecard.to_dict(),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +126,7 @@ class FittedFill:
     judged: JudgedFill
     reading: Mapping[str, Any] = field(default_factory=dict)  # the columns that say when and what a row is
     kinds: Mapping[str, Kind] = field(default_factory=dict)  # what each column is: no negative rain
+    clock: Mapping[str, int] = field(default_factory=dict)  # rows of the table; nanoseconds of a regular step
 
     @property
     def scorecard(self) -> Scorecard:
@@ -157,20 +173,54 @@ class FittedFill:
         rules = options.rules(placed.panel.times, kinds=self.kinds)
         return _filled_frame(frame, timeline, _fill(self.judged, placed, rules, options.intervals), began)
 
+    def live(
+        self,
+        *,
+        lag: int = 48,
+        intervals: float = 0.9,
+        step: str | None = None,
+        engine: str = "torch",
+        minimum: Mapping[str, float] | None = None,
+        maximum: Mapping[str, float] | None = None,
+        integer: Sequence[str] = (),
+    ) -> LiveFill:
+        """Fill rows as they arrive: `live.push(row, time)` gives the row filled, and earlier ones revised.
+
+        `lag` is for how many rows back fills are revised; `step` the time between rows ("1h"), where it is not
+        that of the fitted table.
+        """
+        rules = Rules(minimum=minimum or {}, maximum=maximum or {}, integer=integer, kinds=self.kinds)
+        every = self.clock.get("step") if step is None else round(seconds_of(step) * 1e9)
+        from t1.live.fill import LiveFill, with_engine
+
+        return LiveFill(
+            self.judged if engine == "torch" else with_engine(self.judged, engine),
+            rules,
+            lag=lag,
+            intervals=intervals,
+            step=every,
+            first_row=self.clock.get("rows", 0),
+        )
+
     def save(self, folder: str | Path) -> None:
         """Keep it in a folder: safetensors and JSON, never pickle."""
+        from t1.fill.keep import save_kept
+
         things = {"fill": self.judged, "reading": dict(self.reading), "kinds": dict(self.kinds)}
-        save_kept(Path(folder), KIND, things)
+        save_kept(Path(folder), KIND, {**things, "clock": dict(self.clock)})
 
 
 def load(folder: str | Path) -> FittedFill:
     """Read a fitted fill that `FittedFill.save` or `t1 train` wrote."""
+    from t1.fill.judged import JudgedFill
+    from t1.fill.keep import load_kept
+
     cure = "Give a folder that t1 train or FittedFill.save wrote, or fit again."
     kept = load_kept(Path(folder), KIND, cure)
     fill, reading, kinds = kept.get("fill"), kept.get("reading"), kept.get("kinds")
     if not isinstance(fill, JudgedFill) or not isinstance(reading, dict) or not isinstance(kinds, dict):
         raise InputError(f"{folder} was altered: no fitted fill is in it", cure=cure, option="model")
-    return FittedFill(fill, reading, kinds)
+    return FittedFill(fill, reading, kinds, kept.get("clock", {}))
 
 
 def fit(
@@ -181,6 +231,7 @@ def fit(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     kind: Mapping[str, str] | None = None,
+    keep_sentinels: bool = False,
     method: str | None = None,
     budget: str | float = "30s",
     weights: str | Path | None = None,
@@ -192,17 +243,22 @@ def fit(
 
     The table is a pandas, polars or pyarrow one, or an array (rows, columns). `time` and `id` name columns
     that say when a row is and which series it belongs to; a pandas index of dates, or a column of dates,
-    serves as time by itself. `kind` overrides what columns are taken for ({"wind_dir": "angle"}). `budget` is
-    "fast" (nothing is trained), a time such as "30s", or "quality".
+    serves as time by itself. `kind` overrides what columns are taken for ({"wind_dir": "angle"}). What is surely
+    a code for missing (-9999, far from all other values and more than once) counts as missing unless
+    `keep_sentinels`. `budget` is "fast" (nothing is trained), a time such as "30s", or "quality".
     """
     began = clock.perf_counter()
     options = FitOptions(method=method, budget=budget, weights=weights, seed=seed)
-    frame = Frame.read(data, time=time, id=id, columns=columns, exclude=exclude)
-    placed = Placed.of(frame.values, frame.columns, Timeline(len(frame.values), frame.time, frame.ids))
+    frame = Frame.read(
+        data, time=time, id=id, columns=columns, exclude=exclude, keep_sentinels=keep_sentinels
+    )
+    timeline = Timeline(len(frame.values), frame.time, frame.ids)
+    placed = Placed.of(frame.values, frame.columns, timeline)
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     kinds = _kinds(frame, kind)
-    judged = fit_panel(placed.panel, learning, method=method, tune=options.trains, kinds=kinds)
-    return FittedFill(judged, {"time": time, "id": id}, kinds)
+    judged = _judge(placed, learning, options, kinds)
+    reading = {"time": time, "id": id, "keep_sentinels": keep_sentinels}
+    return FittedFill(judged, reading, kinds, _clock(timeline))
 
 
 def impute(
@@ -213,9 +269,11 @@ def impute(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     kind: Mapping[str, str] | None = None,
+    keep_sentinels: bool = False,
     method: str | None = None,
     budget: str | float = "30s",
     weights: str | Path | None = None,
+    engine: str = "torch",
     seed: int = 102,
     intervals: float | None = None,
     max_gap: int | None = None,
@@ -228,6 +286,8 @@ def impute(
 ) -> FilledTable:
     """Fill the gaps of a table: fit, then apply. Options as in `fit` and `FittedFill.apply`.
 
+    `engine="onnx"` runs the pretrained network in onnxruntime instead of torch; it cannot train.
+
     >>> import numpy as np, t1
     >>> table = np.column_stack([np.arange(60.0), np.arange(60.0) % 7])
     >>> table[10:14, 0] = np.nan
@@ -236,7 +296,7 @@ def impute(
     (4, False)
     """
     began = clock.perf_counter()
-    fit_options = FitOptions(method=method, budget=budget, weights=weights, seed=seed)
+    fit_options = FitOptions(method=method, budget=budget, weights=weights, engine=engine, seed=seed)
     options = FillOptions(
         intervals=intervals,
         max_gap=max_gap,
@@ -245,20 +305,26 @@ def impute(
         integer=integer,
         lock=lock,
     )
-    frame = Frame.read(data, time=time, id=id, columns=columns, exclude=exclude)
+    frame = Frame.read(
+        data, time=time, id=id, columns=columns, exclude=exclude, keep_sentinels=keep_sentinels
+    )
     timeline = Timeline(len(frame.values), frame.time, frame.ids)
     placed = Placed.of(frame.values, frame.columns, timeline)
     kinds = _kinds(frame, kind)
     rules = options.rules(placed.panel.times, kinds=kinds)
     rules.check(frame.columns)  # a typing error is found before anything is learned
     learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
-    judged = fit_panel(placed.panel, learning, method=method, tune=fit_options.trains, kinds=kinds)
-    return _filled_frame(frame, timeline, _fill(judged, placed, rules, intervals), began, _doubts(frame))
+    judged = _judge(placed, learning, fit_options, kinds)
+    return _filled_frame(frame, timeline, _fill(judged, placed, rules, intervals), began)
 
 
-def _filled_frame(
-    frame: Frame, timeline: Timeline, filled: Filled, began: float, doubts: Sequence[str] = ()
-) -> FilledTable:
+def _judge(placed: Placed, learning: Learning, options: FitOptions, kinds: Mapping[str, Kind]) -> JudgedFill:
+    from t1.fill.judged import fit_panel
+
+    return fit_panel(placed.panel, learning, method=options.method, tune=options.trains, kinds=kinds)
+
+
+def _filled_frame(frame: Frame, timeline: Timeline, filled: Filled, began: float) -> FilledTable:
     """The fill in the container that the table came in."""
     return FilledTable.of(
         filled,
@@ -267,21 +333,22 @@ def _filled_frame(
         ids=frame.ids,
         series=timeline.series,
         name="table",
-        problems=(*doubts, *timeline.problems(), *filled.notes),
+        problems=(*frame.doubts, *timeline.problems(), *filled.notes),
+        understood=frame.understood,
         seconds=clock.perf_counter() - began,
     )
 
 
+def _clock(timeline: Timeline) -> dict[str, int]:
+    """How many rows a table has, and the step that all its series share."""
+    steps = {None if grid is None or grid.months else grid.step for grid in timeline.grids}
+    step = steps.pop() if len(steps) == 1 else None
+    rows = max((len(rows) for rows in timeline.series), default=0)
+    return {"rows": rows} if step is None else {"rows": rows, "step": step}
+
+
 def _kinds(frame: Frame, given: Mapping[str, str] | None) -> dict[str, Kind]:
     return find_kinds(frame.values, frame.columns, ids=frame.ids, times=frame.time, given=given)
-
-
-def _doubts(frame: Frame) -> list[str]:
-    """Values of a dataframe that may mean missing; they stay, for a dataframe says NaN for what is missing."""
-    return [
-        f"{found} may mean missing: replace it by NaN to have it filled"
-        for found in find_sentinels(frame.values, frame.columns)
-    ]
 
 
 def _in_panel(rules: Rules, placed: Placed) -> Rules:
@@ -311,21 +378,24 @@ def impute_file(
     fill_options: FillOptions,
     model: str | Path | None = None,
     add_missing_rows: bool = False,
+    on_understood: OnUnderstood | None = None,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> FilledTable:
     """Fill a file and write the same file back with its gaps filled.
 
     `model` is a folder that `fit_file` wrote: it is applied as it is, with the errors that it was saved with.
+    `on_understood` hears how the file was read, before anything is learned.
     """
     began = clock.perf_counter()
     fitted = None if model is None else load(model)
-    if fitted is not None and fit_options.method is not None:
-        raise InputError(
-            "a fitted model brings its own methods, so none can be chosen",
-            cure="Leave one of the two out.",
-            option="method",
-        )
+    for option, given in (("method", fit_options.method), ("engine", fit_options.engine != "torch")):
+        if fitted is not None and given:
+            raise InputError(
+                "a fitted model brings its own methods, so none can be chosen",
+                cure="Leave one of the two out.",
+                option=option,
+            )
     file = read_file(source, **reading)
     timeline = Timeline(len(file.values), file.time, file.ids)
     kinds = file.kinds if fitted is None else fitted.kinds
@@ -336,14 +406,14 @@ def impute_file(
     banded = [] if fill_options.intervals is None else np.flatnonzero(gaps).tolist()
     bands = [f"{file.columns[j]}_{end}" for j in banded for end in ("lo", "hi")]
     file.check(target, extra=bands, new_rows=add_missing_rows)  # what must fail fails before time is spent
+    if on_understood is not None:
+        on_understood(file.understood)
     if fitted is not None:
         check_columns(fitted.columns, file.columns)
         judged = fitted.judged
     else:
         learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
-        judged = fit_panel(
-            placed.panel, learning, method=fit_options.method, tune=fit_options.trains, kinds=kinds
-        )
+        judged = _judge(placed, learning, fit_options, kinds)
     whole = judged.fill(placed.panel, rules=_in_panel(rules, placed), level=fill_options.intervals)
     filled = whole if placed.as_they_are else whole.rows(placed.at, placed.values)
     gappy: BoolArray = ~np.all((whole if add_missing_rows else filled).observed, axis=0)
@@ -371,18 +441,27 @@ def fit_file(
     *,
     reading: Mapping[str, Any],
     options: FitOptions,
+    on_understood: OnUnderstood | None = None,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> FittedFill:
     """Fit to a file and keep the fitted fill in a folder, for `impute_file(model=folder)`."""
     began = clock.perf_counter()
     file = read_file(source, **reading)
-    placed = Placed.of(file.values, file.columns, Timeline(len(file.values), file.time, file.ids))
+    if on_understood is not None:
+        on_understood(file.understood)
+    timeline = Timeline(len(file.values), file.time, file.ids)
+    placed = Placed.of(file.values, file.columns, timeline)
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     fitted = FittedFill(
-        fit_panel(placed.panel, learning, method=options.method, tune=options.trains, kinds=file.kinds),
-        {"time": file.time_column, "id": file.id_column},
+        _judge(placed, learning, options, file.kinds),
+        {
+            "time": file.time_column,
+            "id": file.id_column,
+            "keep_sentinels": bool(reading.get("keep_sentinels", False)),
+        },
         file.kinds,
+        _clock(timeline),
     )
     fitted.save(folder)
     return fitted

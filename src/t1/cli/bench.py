@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t1.cli.interrupt import interruptible
+from t1.cli.many import add_on
 from t1.errors import InputError, T1Error
 
 if TYPE_CHECKING:
@@ -58,7 +59,10 @@ def _add_run(p: argparse.ArgumentParser) -> None:
         help="train with this very --budget though a longer training is there: to compare equal budgets "
         "(always so in studies that compare settings)",
     )
-    p.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time, the threads shared out")
+    p.add_argument(
+        "--jobs", type=int, metavar="N", help="runs at a time, the threads shared out (default: 1)"
+    )
+    add_on(p)
     p.add_argument("--dry-run", action="store_true", help="show what would run and how long it may take")
     _add_scoring(p)
 
@@ -80,7 +84,7 @@ def _add_score(p: argparse.ArgumentParser) -> None:
         "Score the weights of all finished trainings in the scenarios that have no row yet, or none of this "
         "version: after a change that concerns scoring alone. Nothing is trained."
     )
-    p.set_defaults(run=_score, jobs=1)
+    p.set_defaults(run=_score, jobs=None, on=None)
     p.add_argument("--study", help="only its runs, also in what it measures besides: representation")
     p.add_argument("--data", type=_names, default=[], metavar="A,B", help="only these datasets")
     p.add_argument("--models", type=_names, default=[], metavar="A,B", help="only these models")
@@ -226,6 +230,7 @@ def _every(a: argparse.Namespace) -> int:
 def _carry_out(runs: list["Run"], limits: "Limits", a: argparse.Namespace) -> int:
     from t1.bench.pool import run_all
     from t1.bench.store import Store
+    from t1.jobs import executor_of
 
     ends = list["Outcome | T1Error"]()
 
@@ -238,7 +243,14 @@ def _carry_out(runs: list["Run"], limits: "Limits", a: argparse.Namespace) -> in
 
     with interruptible("keeping each run for the next time") as should_stop:
         run_all(
-            runs, Store(a.store), limits, jobs=a.jobs, device=a.device, tell=tell, should_stop=should_stop
+            runs,
+            Store(a.store),
+            limits,
+            jobs=a.jobs or 1,
+            device=a.device,
+            on=None if a.on is None else executor_of(a.on, a.jobs),
+            tell=tell,
+            should_stop=should_stop,
         )
     if "stopped" in ends:
         return 130

@@ -58,14 +58,14 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def open_target(target: str | Path) -> Iterator[IO[bytes]]:
+def open_target(target: str | os.PathLike[str], option: str = "output") -> Iterator[IO[bytes]]:
     """A stream for the user's output file, written all or nothing; "-" is the standard output."""
     try:
         if str(target) == "-":
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
             return
-        path = check_target(target)
+        path = check_target(target, option)
         if path.exists() and not path.is_file():  # a pipe or a device can be written only in place
             with path.open("wb") as stream:
                 yield stream
@@ -76,30 +76,30 @@ def open_target(target: str | Path) -> Iterator[IO[bytes]]:
         raise  # whoever read the pipe has gone: not an error of the user's
     except PermissionError:
         raise InputError(
-            f"no permission to write {str(target)!r}.", cure="Choose another folder.", option="output"
+            f"no permission to write {str(target)!r}.", cure="Choose another folder.", option=option
         ) from None
     except OSError as error:
         raise InputError(
             f"{str(target)!r} could not be written: {error.strerror or error}.",
             cure="Nothing was left behind. Free some space, or choose another folder.",
-            option="output",
+            option=option,
         ) from None
 
 
-def check_target(target: str | Path) -> Path:
+def check_target(target: str | os.PathLike[str], option: str = "output") -> Path:
     """The file that `target` names, links followed so that a link stays a link; or why it cannot be one."""
     path = Path(target).resolve()
     if path.is_dir():
         raise InputError(
-            f"the output {str(target)!r} is a folder.",
-            cure=f"Give a file name, as in {target}/out.csv.",
-            option="output",
+            f"{str(target)!r} is a folder.",
+            cure="Give the name of a file in it.",
+            option=option,
         )
     if not path.parent.is_dir():
         raise InputError(
             f"the folder {str(path.parent)!r} does not exist.",
             cure=f"Try: mkdir -p {path.parent}",
-            option="output",
+            option=option,
         )
     return path
 

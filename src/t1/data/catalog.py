@@ -17,13 +17,24 @@ from t1.arrays import BoolArray
 from t1.data import split as splits
 from t1.data.readers import READERS, Raw
 from t1.data.scale import Scaler
-from t1.data.spec_file import SCALES, SPECS, File, Spec, Training, read_spec
+from t1.data.spec_file import SCALES, SPECS, File, Spec, TrainingSpec, read_spec
 from t1.data.split import Split
 from t1.data.window import WindowSet, covered
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
-__all__ = ["Dataset", "File", "Spec", "Training", "find", "folders", "load", "names", "spec", "usual_scale"]
+__all__ = [
+    "Dataset",
+    "File",
+    "Spec",
+    "TrainingSpec",
+    "find",
+    "folders",
+    "load",
+    "names",
+    "spec",
+    "usual_scale",
+]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from t1.arrays import FloatArray
-from t1.data.csv.cells import Look
+from t1.data.csv.cells import CellLook
 from t1.data.csv.scan import PAD
 from t1.data.parquet import need_pyarrow
 from t1.data.reading import Reading
@@ -42,7 +42,7 @@ def csv_to_parquet(file: CsvFile, text: bytes, added: Sequence[bytes], stream: I
         names=(*old.names, *added) if old.names else (),
         header_end=None if old.header_end is None else old.header_end + longer,
         body=old.body + longer,
-        looks=(*old.looks, *(Look.NUMBER for _ in added)),
+        looks=(*old.looks, *(CellLook.NUMBER for _ in added)),
     )
     table = read_csv(text + bytes(PAD), reading, layout=layout)
     columns: dict[str, Any] = {}

@@ -17,7 +17,7 @@ from t1.data.csv.file import CsvFile
 from t1.data.csv.read import read_csv
 from t1.data.csv.scan import PAD
 from t1.data.data_file import DataFile, NewRows
-from t1.data.excel_sheet import CELL, ROW, Sheet, attributes, column_index, column_letters, read_sheet
+from t1.data.excel_sheet import CELL, ROW, ExcelSheet, attributes, column_index, column_letters, read_sheet
 from t1.data.reading import Reading
 from t1.errors import InputError
 
@@ -29,7 +29,7 @@ class ExcelFile(DataFile):
     """A sheet of a workbook; `table` is the same as a text table, line k for row k."""
 
     table: CsvFile = field(repr=False)
-    sheet: Sheet = field(repr=False)
+    sheet: ExcelSheet = field(repr=False)
 
     @property
     def all_columns(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ MOST_UNPACKED = 4 << 30  # bytes
 
 
 @dataclass(frozen=True)
-class Sheet:
+class ExcelSheet:
     """One sheet of a workbook."""
 
     raw: bytes  # the whole file
@@ -63,7 +63,7 @@ def column_letters(index: int) -> str:
     return letters
 
 
-def read_sheet(raw: bytes, wanted: str | None = None) -> Sheet:
+def read_sheet(raw: bytes, wanted: str | None = None) -> ExcelSheet:
     """The first sheet of a workbook, or the one of that name."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(raw))
@@ -90,7 +90,7 @@ def read_sheet(raw: bytes, wanted: str | None = None) -> Sheet:
         raise InputError(f"the Excel file is damaged: {error}.", cure="Save it again.") from None
     if b"<sheetData" not in xml:
         raise InputError("the Excel sheet is written in an unusual way.", cure="Export it as CSV first.")
-    return Sheet(raw, sheets[title], xml, title, _to_csv(xml, shared, dates, from_1904))
+    return ExcelSheet(raw, sheets[title], xml, title, _to_csv(xml, shared, dates, from_1904))
 
 
 def _sheets(archive: zipfile.ZipFile) -> dict[str, str]:

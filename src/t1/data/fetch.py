@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from t1.data.atomic import replacing
 from t1.data.catalog import folders
 from t1.data.spec_file import File, Spec
 from t1.errors import InputError
@@ -84,8 +85,9 @@ def _present(file: File, target: Path) -> Fetched:
     if file.sha256 and digest not in file.sha256:
         raise InputError(
             f"{target} is there, but it is another file: its sha256 is {digest}, expected "
-            f"{' or '.join(file.sha256)}.\n"
-            "Move it away to download the right one, or choose another folder with --to."
+            f"{' or '.join(file.sha256)}.",
+            cure="Move it away to download the right one, or choose another folder.",
+            option="to",
         )
     return Fetched(path=target, sha256=digest, checked=bool(file.sha256), downloaded=False)
 
@@ -135,17 +137,14 @@ def _unpacked(got: Path, file: File) -> Path:
 
 def _place(got: Path, target: Path) -> None:
     """Copy into place: all of it or nothing, also if the disk is full."""
-    part = target.with_name(f".{target.name}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(got, part)
-        part.replace(target)
+        with got.open("rb") as source, replacing(target) as stream:
+            shutil.copyfileobj(source, stream)
     except OSError as error:
         raise InputError(
-            f"cannot write {target}: {error.strerror}.\nChoose another folder with --to."
+            f"cannot write {target}: {error.strerror}.", cure="Choose another folder.", option="to"
         ) from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _reason(error: OSError) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
@@ -12,8 +12,10 @@ import pandas as pd
 
 from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
 from t1.data.blocks import column_blocks
+from t1.data.sentinels import Sentinel, drop_sentinels, find_sentinels
 from t1.data.table import Table
 from t1.data.time_column import find_times
+from t1.data.understood import spoken_sentinels, spoken_time
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
@@ -28,6 +30,9 @@ class Frame:
     positions: tuple[int, ...] | None  # of the columns in the container; None: all of an array's
     time: TimeArray | None
     ids: AnyArray | None
+    time_column: str | None = None  # None for a pandas index, and without times
+    left_alone: Mapping[str, str] = field(default_factory=dict)  # the other columns, and why
+    sentinels: tuple[Sentinel, ...] = ()  # values that mean missing; the sure ones are NaN in `values`
 
     @classmethod
     def read(
@@ -38,15 +43,17 @@ class Frame:
         id: str | None = None,
         columns: Sequence[str] | None = None,
         exclude: Sequence[str] = (),
+        keep_sentinels: bool = False,
     ) -> Frame:
         """Read a pandas, polars or pyarrow table, an array (rows, columns) or a list of rows.
 
-        Columns that are not numbers pass through. Without `time`, a pandas index of dates or a column of
-        dates says when the rows are, as in a file.
+        Columns that are not numbers pass through. As in a file, a pandas index of dates or a column of dates says
+        when the rows are, unless `time` does, and what is surely a code for missing (-9999) counts as missing.
         """
         if isinstance(data, np.ndarray | list | tuple):
             table = Table.from_any(data)
-            return cls(data, table.values, table.columns, None, None, None)
+            sentinels = _drop_codes(table, keep_sentinels)
+            return cls(data, table.values, table.columns, None, None, None, sentinels=sentinels)
         frame = _by_position(data)
         names = [str(name) for name in (data.columns if isinstance(data, pd.DataFrame) else frame.columns)]
         found, times = find_times(
@@ -67,7 +74,38 @@ class Frame:
             )
         table = Table.from_any(_select(data, wanted))
         ids = None if id_at is None else frame[frame.columns[id_at]].to_numpy().astype(object)
-        return cls(data, table.values, table.columns, tuple(wanted), times, ids)
+        used = {*wanted, time_at, id_at}
+        others = {names[j]: f"holds {dtypes[j]}" for j in range(len(names)) if j not in used}
+        return cls(
+            data,
+            table.values,
+            table.columns,
+            tuple(wanted),
+            times,
+            ids,
+            time_column=None if time_at is None else names[time_at],
+            left_alone=others,
+            sentinels=_drop_codes(table, keep_sentinels),
+        )
+
+    @property
+    def understood(self) -> tuple[str, ...]:
+        """How the table was read, in one line."""
+        parts = [spoken_time(self.time_column, self.time)]
+        if self.ids is not None:
+            parts.append(f"{pd.Series(self.ids).nunique(dropna=False):,} series")
+        n, missing = len(self.columns), int(np.isnan(self.values).sum())
+        cells = f"{n} column{'s' * (n != 1)}, {missing:,} of {self.values.size:,} values missing"
+        return ("; ".join([*parts, cells, *spoken_sentinels(self.sentinels)]) + ".",)
+
+    @property
+    def doubts(self) -> list[str]:
+        """Values that may mean missing, but not surely."""
+        return [
+            f"{one} may mean missing: replace it by NaN to have it filled"
+            for one in self.sentinels
+            if not one.sure
+        ]
 
     def restore(self, values: FloatArray, observed: BoolArray) -> Any:
         """The container with `values` (rows, vars) in its missing cells."""
@@ -86,6 +124,13 @@ class Frame:
         filled = nw.from_native(new, eager_only=True)
         frame = nw.from_native(self.native, eager_only=True)
         return frame.with_columns(*(filled[name] for name in filled.columns)).to_native()
+
+
+def _drop_codes(table: Table, keep: bool) -> tuple[Sentinel, ...]:
+    """What means missing in a table; what surely does becomes NaN there."""
+    found = [] if keep else find_sentinels(table.values, table.columns)
+    drop_sentinels(table.values, table.columns, found)
+    return tuple(found)
 
 
 def _by_position(data: Any) -> nw.DataFrame[Any]:

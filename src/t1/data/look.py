@@ -8,16 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
-from t1.arrays import FloatArray, TimeArray
+from t1.arrays import FloatArray
 from t1.data.files import read_file
+from t1.data.frames import Frame
 from t1.data.kinds import Kind, find_kinds
-from t1.data.sentinels import find_sentinels
 from t1.data.suspicions import suspicions
-from t1.data.time_column import find_times
-from t1.data.understood import usual_step
 
 SHADES = " ░▒▓█"  # of a map of gaps: from all there to all missing
 WIDTH = 60  # of the map
@@ -104,9 +101,7 @@ def _look_at_file(source: str | Path, **reading: Any) -> Look:
     file = read_file(source, **reading)
     path = Path("table.csv" if str(source) == "-" else source)
     out = path.with_name(f"{path.name.split('.')[0]}-filled{''.join(path.suffixes)}")
-    odd = [
-        text for one in file.sentinels if one.sure for text in [f"{one}: counts as missing (keep_sentinels)."]
-    ]
+    odd = [f"{one}: counts as missing (keep_sentinels)." for one in file.sentinels if one.sure]
     return Look(
         understood=file.understood,
         columns=file.columns,
@@ -119,41 +114,18 @@ def _look_at_file(source: str | Path, **reading: Any) -> Look:
 
 
 def _look_at_table(table: Any, time: str | None, kind: Mapping[str, str] | None) -> Look:
-    if isinstance(table, np.ndarray | list):
-        values = np.array(table, dtype=np.float64)
-        names, when, times = tuple(f"x{j}" for j in range(values.shape[1])), None, None
-        others: dict[str, str] = {}
-    else:
-        frame = nw.from_native(table, eager_only=True)
-        when, times = find_times(table, time)
-        names = tuple(n for n in frame.columns if frame[n].dtype.is_numeric() and n != when)
-        others = {str(n): f"holds {frame[n].dtype}" for n in frame.columns if n not in (*names, when)}
-        values = (
-            np.column_stack([frame[n].cast(nw.Float64).to_numpy() for n in names])
-            if names
-            else np.empty((0, 0))
-        )
-        names = tuple(map(str, names))
-    kinds = find_kinds(values, names, times=times, given=kind)
-    doubts = [f"{one} may mean missing." for one in find_sentinels(values, names)]
-    n, cells = int(np.isnan(values).sum()), values.size
-    count = f"{len(names)} column{'s' * (len(names) != 1)}, {n:,} of {cells:,} values missing"
+    frame = Frame.read(table, time=time)
+    kinds = find_kinds(frame.values, frame.columns, times=frame.time, given=kind)
+    odd = [f"{one}: counts as missing (keep_sentinels)." for one in frame.sentinels if one.sure]
     return Look(
-        understood=(f"{_when(when, times)}; {count}.",),
-        columns=names,
+        understood=frame.understood,
+        columns=frame.columns,
         kinds=kinds,
-        values=values,
-        left_alone=others,
-        suspicions=(*doubts, *suspicions(values, names, kinds)),
-        command=f"t1.impute(table{'' if when is None else f', time={when!r}'})",
+        values=frame.values,
+        left_alone=frame.left_alone,
+        suspicions=(*odd, *frame.doubts, *suspicions(frame.values, frame.columns, kinds)),
+        command=f"t1.impute(table{'' if frame.time_column is None else f', time={frame.time_column!r}'})",
     )
-
-
-def _when(name: str | None, times: TimeArray | None) -> str:
-    if times is None:
-        return "no time column: rows are taken in their order"
-    where = "the index" if name is None else f"column '{name}'"
-    return ", ".join(part for part in (f"time: {where}", usual_step(times, None)) if part)
 
 
 def _word(path: Path) -> str:

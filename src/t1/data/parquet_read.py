@@ -13,7 +13,7 @@ from t1.data.ids import tell_apart
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import drop_sentinels, find_sentinels
-from t1.data.time_columns import Source, combine, find_parts
+from t1.data.time_columns import TimeSource, combine, find_parts
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 
@@ -27,6 +27,18 @@ def read_parquet(raw: bytes, reading: Reading | None = None) -> ParquetFile:
         table = file.read()
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"not a readable Parquet file: {error}.", cure="Write it again.") from None
+    return read_table(table, compression_of(file.metadata), reading)
+
+
+def compression_of(metadata: Any) -> str:
+    """How a file is packed, by its first column."""
+    packed = metadata.row_group(0).column(0).compression.lower() if metadata.num_row_groups else "snappy"
+    return {"uncompressed": "none"}.get(packed, packed)
+
+
+def read_table(table: Any, compression: str, reading: Reading) -> ParquetFile:
+    """Understand a pyarrow table, which is a Parquet file or some rows of one."""
+    pa, _ = need_pyarrow()
     names = table.column_names
     if not names or not len(table):
         raise InputError("the file has no rows or no columns.", cure="Give at least one of each.")
@@ -86,8 +98,6 @@ def read_parquet(raw: bytes, reading: Reading | None = None) -> ParquetFile:
     problems += [
         f"{one} may mean missing; if it does, say so (missing_values)." for one in sentinels if not one.sure
     ]
-    groups = file.metadata.num_row_groups
-    packed = file.metadata.row_group(0).column(0).compression.lower() if groups else "snappy"
     return ParquetFile(
         values=values,
         columns=kept,
@@ -103,7 +113,7 @@ def read_parquet(raw: bytes, reading: Reading | None = None) -> ParquetFile:
         sentinels=tuple(sentinels),
         kind=reading.kind,
         table=table,
-        compression={"uncompressed": "none"}.get(packed, packed),
+        compression=compression,
     )
 
 
@@ -164,7 +174,7 @@ def _find_time(
 
     if len(choice.time) > 1:
         both = combine(
-            Source(names, texts, numbers),
+            TimeSource(names, texts, numbers),
             choice.time,
             day_first=reading.dayfirst,
             pattern=reading.time_format,
@@ -193,7 +203,7 @@ def _find_time(
             found = _times(pa, table, j, reading, named=is_time_name(names[j]))
             if found is not None and not np.isnat(found[0]).any():
                 return (j,), *found
-    parts = None if choice.named else find_parts(Source(names, texts, numbers), named=True)
+    parts = None if choice.named else find_parts(TimeSource(names, texts, numbers), named=True)
     return (parts.at, parts.times, parts.format) if parts is not None else ((), None, None)
 
 

@@ -42,7 +42,7 @@ class File:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
+class TrainingSpec:
     """How a network is trained on this dataset."""
 
     learning_rate: float = 1e-3
@@ -65,8 +65,8 @@ class Spec:
     options: Mapping[str, Any] = field(default_factory=dict)  # of the reader
     scenarios: tuple[str, ...] = ("point", "block")
     scale: str = "train"
-    training: Training = field(default_factory=Training)  # the paper's
-    recipes: Mapping[str, Training] = field(
+    training: TrainingSpec = field(default_factory=TrainingSpec)  # the paper's
+    recipes: Mapping[str, TrainingSpec] = field(
         default_factory=dict
     )  # other ways, by name; the rest is `training`
     home: str = ""  # the page where people find the files
@@ -96,9 +96,9 @@ def read_spec(path: Path, source: Path | None) -> Spec:
     given = _arguments(Spec, table, "", path)
     given["files"] = tuple(File(**_arguments(File, file, "files.", path)) for file in given["files"])
     usual = given.get("training", {})
-    given["training"] = Training(**_arguments(Training, usual, "training.", path))
+    given["training"] = TrainingSpec(**_arguments(TrainingSpec, usual, "training.", path))
     given["recipes"] = {
-        name: Training(**{**usual, **_arguments(Training, recipe, f"recipes.{name}.", path)})
+        name: TrainingSpec(**{**usual, **_arguments(TrainingSpec, recipe, f"recipes.{name}.", path)})
         for name, recipe in given.get("recipes", {}).items()
     }
     spec = Spec(**given, source=source)
@@ -112,7 +112,7 @@ PLAIN: dict[str, tuple[type, ...]] = {  # annotation -> what TOML may give for i
     "float": (int, float),
     "tuple": (list, str),
     "Mapping": (dict,),
-    "Training": (dict,),
+    "TrainingSpec": (dict,),
 }
 
 

@@ -81,7 +81,7 @@ class TimeColumns:
 
 
 @dataclass(frozen=True)
-class Source:
+class TimeSource:
     """A table's columns as they can be looked at."""
 
     names: Sequence[str]
@@ -90,7 +90,7 @@ class Source:
 
 
 def combine(
-    source: Source, at: Sequence[int], *, day_first: bool | None, pattern: str | None
+    source: TimeSource, at: Sequence[int], *, day_first: bool | None, pattern: str | None
 ) -> TimeColumns | None:
     """Columns that the user names together: a date and a clock, or the parts of a date by their names."""
     parts = [_part(source.names[j]) for j in at]
@@ -105,7 +105,7 @@ def combine(
     return None
 
 
-def find_parts(source: Source, *, named: bool) -> TimeColumns | None:
+def find_parts(source: TimeSource, *, named: bool) -> TimeColumns | None:
     """Year, month, day and the like among the columns: by their names, or in front of a file without any."""
     if not named:
         for parts in UNNAMED:
@@ -122,7 +122,7 @@ def find_parts(source: Source, *, named: bool) -> TimeColumns | None:
     return _compose(source, found_at)
 
 
-def find_clock(source: Source, date: int, *, day_first: bool | None) -> TimeColumns | None:
+def find_clock(source: TimeSource, date: int, *, day_first: bool | None) -> TimeColumns | None:
     """A clock, or an hour, beside a column of dates."""
     beside = sorted((j for j in range(len(source.names)) if j != date), key=lambda j: abs(j - date))
     for j in beside[:4]:
@@ -153,12 +153,12 @@ def _assign(names: Sequence[str], at: Sequence[int] | range) -> dict[str, int]:
     return found
 
 
-def _is_hhmm(source: Source, j: int) -> bool:
+def _is_hhmm(source: TimeSource, j: int) -> bool:
     numbers = source.numbers(j)
     return numbers is not None and bool(np.nanmax(numbers) > 24 and (numbers % 100 < 60).all())
 
 
-def _years(source: Source, j: int) -> TimeColumns | None:
+def _years(source: TimeSource, j: int) -> TimeColumns | None:
     numbers = source.numbers(j)
     if numbers is None or np.isnan(numbers).any() or not ((numbers >= 1500) & (numbers <= 2500)).all():
         return None
@@ -167,14 +167,14 @@ def _years(source: Source, j: int) -> TimeColumns | None:
     return TimeColumns((j,), (numbers - 1970).astype("M8[Y]").astype("M8[ns]"), (TimeFormat(unit="year"),))
 
 
-def _whole(source: Source, j: int, low: float, high: float) -> IntArray | None:
+def _whole(source: TimeSource, j: int, low: float, high: float) -> IntArray | None:
     numbers = source.numbers(j)
     if numbers is None or not len(numbers) or np.isnan(numbers).any() or (numbers != np.floor(numbers)).any():
         return None
     return numbers.astype(np.int64) if low <= numbers.min() and numbers.max() <= high else None
 
 
-def _compose(source: Source, at: dict[str, int]) -> TimeColumns | None:
+def _compose(source: TimeSource, at: dict[str, int]) -> TimeColumns | None:
     """The times of a date's parts, if all of them are what their names say."""
     used: dict[str, int] = {}
     if "date" in at and "year" not in at:
@@ -232,7 +232,7 @@ def _compose(source: Source, at: dict[str, int]) -> TimeColumns | None:
 
 
 def _join(
-    source: Source, at: Sequence[int], *, day_first: bool | None, pattern: str | None
+    source: TimeSource, at: Sequence[int], *, day_first: bool | None, pattern: str | None
 ) -> TimeColumns | None:
     """A date and a clock read as one text, and written as two."""
     texts = [" ".join(parts) for parts in zip(*(source.texts(j) for j in at), strict=True)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from t1.arrays import AnyArray, TimeArray
+from t1.data.sentinels import Sentinel
 
 if TYPE_CHECKING:
     from t1.data.data_file import DataFile
@@ -21,13 +23,26 @@ def understood(file: DataFile) -> tuple[str, ...]:
     parts = [_time(file), _columns(file)]
     if file.ids is not None:
         parts.insert(1, f"{len(set(file.ids.tolist())):,} series, told apart by {_quoted(file.id_columns)}")
-    if sure := [one for one in file.sentinels if one.sure]:
-        counts: Counter[float] = Counter()
-        for one in sure:
-            counts[one.value] += one.count
-        parts += [f"{value:g} counts as missing ({n:,} cells)" for value, n in counts.most_common()]
+    parts += spoken_sentinels(file.sentinels)
     first = "; ".join(part for part in parts if part) + "."
     return (first, "; ".join(file.said) + ".") if file.said else (first,)
+
+
+def spoken_sentinels(found: Sequence[Sentinel]) -> list[str]:
+    """The codes that count as missing, with how many cells hold them."""
+    counts: Counter[float] = Counter()
+    for one in found:
+        if one.sure:
+            counts[one.value] += one.count
+    return [f"{value:g} counts as missing ({n:,} cells)" for value, n in counts.most_common()]
+
+
+def spoken_time(name: str | None, times: TimeArray | None) -> str:
+    """When the rows of a dataframe are; `name` is the column that says so, None for its index."""
+    if times is None:
+        return "no time column: rows are taken in their order"
+    where = "the index" if name is None else f"column '{name}'"
+    return ", ".join(part for part in (f"time: {where}", usual_step(times, None)) if part)
 
 
 def usual_step(times: TimeArray, ids: AnyArray | None) -> str:

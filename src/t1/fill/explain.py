@@ -24,6 +24,7 @@ from t1.fill.gaps import Gaps
 from t1.fill.judged import JudgedFill
 from t1.methods.t1 import T1Fill, standard_rows
 from t1.methods.windows import attention_at
+from t1.onnx.engine import OnnxT1
 from t1.panel import Panel
 from t1.registry import did_you_mean
 
@@ -257,7 +258,7 @@ def _attention(cell: _Cell, one: Panel, row: int) -> FloatArray:
     weights = cell.judged.blend.weights[cell.column, cell.code]
     panel = unwind(one, cell.judged.circles, cell.judged.centres)
     for k, method in enumerate(cell.judged.methods):
-        if not isinstance(method, T1Fill) or weights[k] == 0:
+        if not isinstance(method, T1Fill) or isinstance(method.network, OnnxT1) or weights[k] == 0:
             continue
         usual = next((p for p in method.periods.values() if p is not None), None)
         for group, relation in zip(method.groups, method.relations, strict=True):

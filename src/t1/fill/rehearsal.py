@@ -200,6 +200,7 @@ class _Board:
         self.ends = np.append(self.starts[1:], self.n_rows)
         self.taken = np.zeros_like(self.observed)
         self.owner = np.full(original.shape, -1, dtype=np.int8)  # the part that hides a cell of the panel
+        self.density = original.sum(axis=0) / max(len(original), 1)  # (vars,), share of rows observed
         self.budget = np.floor(SHARE * original.sum(axis=0)).astype(np.int64)
         self.counts = np.zeros((len(PARTS), self.n_vars, N_CLASSES), dtype=np.int64)
         self.cells = np.zeros((self.n_vars, N_CLASSES), dtype=np.int64)
@@ -273,7 +274,8 @@ class _Board:
         owner = self.owner[self.source[rows]][:, columns]
         blocked = (near & self.taken[rows, columns]) | (cells & (owner >= 0) & (owner != part))
         fits = keeps & ~blocked.any(axis=0)
-        fits &= 2 * cells.sum(axis=0) >= event.length
+        # Half as many cells as such a run usually holds: a column sampled every third row has a third of them.
+        fits &= (2 * cells.sum(axis=0) >= self.density[columns] * event.length) & cells.any(axis=0)
         return fits, cells & fits, low, high
 
     def _run(self, row: IntArray, column: IntArray) -> tuple[IntArray, IntArray]:

@@ -85,11 +85,16 @@ class Rules:
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse a rule about a column that the table does not have."""
-        for name in [*self.minimum, *self.maximum, *self.integer]:
+        rules = (("minimum", self.minimum), ("maximum", self.maximum), ("integer", self.integer))
+        for option, name in [(option, name) for option, names in rules for name in names]:
             if name not in columns:
                 some = ", ".join(str(c) for c in columns[:10]) + (", ..." if len(columns) > 10 else "")
                 hint = did_you_mean(name, columns, f"The table has: {some}.")
-                raise InputError(f"a rule is about column {name!r}, which the table does not have.\n{hint}")
+                raise InputError(
+                    f"a rule is about column {name!r}, which the table does not have.",
+                    cure=hint,
+                    option=option,
+                )
 
     def touch(
         self,

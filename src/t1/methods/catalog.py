@@ -272,7 +272,7 @@ def build(name: str, *, n_vars: int, window: int, **settings: Any) -> "Model":
         raise InputError(f"unknown size {size!r}.\nUse paper or small.")
     if size == "small":
         if not MODELS[name].small:
-            raise InputError(f"{name} has no small configuration.\nLeave --size out.")
+            raise InputError(f"{name} has no small configuration.", cure="Leave the size out.", option="size")
         settings = {**MODELS[name].small, **settings}
     check_settings(name, settings)
     return made(made.Config(n_vars=n_vars, window=window, **settings))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from t1.arrays import BoolArray, FloatArray, IntArray
 from t1.data.blocks import BLOCK, column_blocks
 from t1.methods.base import Fill, Learning, Pace
+from t1.methods.pooled import pooled
 from t1.methods.seasons import check_table, find_period, mean_cycle, moments
 from t1.methods.simple import linear, over_season
 from t1.panel import Panel
@@ -155,27 +156,27 @@ class RegressionFill:
     def fit(cls, panel: Panel, learning: Learning) -> Self:
         """Learn every series by itself."""
         pace = Pace(learning, cls.name, times=3)  # judging and filling take about twice as long as learning
-        alone = len(panel.starts) == 1
+        alone = len(set(panel.ids)) == 1
         learned: dict[Any, Regression] = {}
-        series = zip(panel.ids, panel.series(), panel.phase.tolist(), panel.spans, strict=True)
-        for k, (key, values, phase, span) in enumerate(series):
+        for k, (key, values, phase, rows) in enumerate(pooled(panel, learning.periods)):
             found = learn_regression(
                 values,
                 learning.periods.get(key),
                 every=learning.every,
-                pattern=None if learning.pattern is None else learning.pattern[span],
+                pattern=None if learning.pattern is None else learning.pattern[rows],
                 on_share=pace if alone else None,
             )
             learned[key] = found.at_phase(phase)
-            pace((k + 1) / len(panel.ids))
+            pace((k + 1) / len(set(panel.ids)))
         return cls(learned)
 
     def fill(self, panel: Panel) -> Fill:
-        """Series that were not learned from have no answer."""
+        """A series that was not learned from takes what was learned under the id None, or has no answer."""
         out = np.full(panel.values.shape, np.nan)
         for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
-            if key in self.by_id:
-                for j, column in self.by_id[key].fill(panel.values[span], phase):
+            learned = self.by_id.get(key, self.by_id.get(None))
+            if learned is not None:
+                for j, column in learned.fill(panel.values[span], phase):
                     out[span, j] = column
         return Fill(out)
 
@@ -207,7 +208,8 @@ class _Filler:
             self.fill[block] = (linear(z) if cycle is None else over_season(z, cycle[:, block], phase)).T
             np.nan_to_num(self.fill[block], copy=False)  # nothing of it is known here: its mean
             self.season += [fill[gap] for fill, gap in zip(self.fill[block], self.hidden[block], strict=True)]
-        self.gappy: list[int] = np.flatnonzero(self.hidden.any(axis=1)).tolist()
+        seen = ~self.hidden.all(axis=1)  # of a column that is silent all the time nothing can be said
+        self.gappy: list[int] = np.flatnonzero(self.hidden.any(axis=1) & seen).tolist()
 
     def put(self, fills: dict[int, FloatArray]) -> None:
         """Replace the fills of some columns, each given at its gaps."""
@@ -222,10 +224,9 @@ class _Filler:
         before = np.repeat(rows[first] - 1, size)
         after = np.repeat(rows[first + size - 1] + 1, size)
         last = self.fill.shape[1] - 1
-        start = np.where(before >= 0, before, np.where(after <= last, after, 0))
-        end = np.where(
-            after <= last, after, np.where(before >= 0, before, last)
-        )  # 0 and last: nothing is known
+        # where nothing of the column is known, any row will do
+        start = np.minimum(np.where(before >= 0, before, after), last)
+        end = np.maximum(np.where(after <= last, after, before), 0)
         return _Sight(self, j, helpers[:, None], rows, start, end)
 
 

@@ -17,7 +17,7 @@ from t1.models.base import Context
 
 
 @dataclass(frozen=True)
-class View:
+class SeriesView:
     """A batch of normalised windows, each (batch, vars, time) unless it says otherwise."""
 
     normed: Tensor  # 0 where not observed
@@ -31,7 +31,7 @@ class View:
     @classmethod
     def of(
         cls, normed: Tensor, observed: Tensor, mean: Tensor, std: Tensor, context: Context | None = None
-    ) -> "View":
+    ) -> "SeriesView":
         return cls(normed, observed, mean, std, *straight_lines(normed, observed), context)
 
     @cached_property
@@ -51,15 +51,15 @@ class View:
 # ---------------------------------------------------------------- the inputs by name
 
 
-def _distance(view: View) -> list[Tensor]:
+def _distance(view: SeriesView) -> list[Tensor]:
     return [torch.log1p(view.distance) / 2]
 
 
-def _roughness(view: View) -> list[Tensor]:
+def _roughness(view: SeriesView) -> list[Tensor]:
     return [(view.rough.clamp(min=1e-3).log() / 3 + 1).expand_as(view.normed)]
 
 
-def _season(view: View) -> list[Tensor]:
+def _season(view: SeriesView) -> list[Tensor]:
     """The neighbouring periods in the window's units, and how much is known of each; else zeros."""
     if view.context is None:
         return [torch.zeros_like(view.normed)] * 4
@@ -71,7 +71,7 @@ def _season(view: View) -> list[Tensor]:
     return parts
 
 
-def _relation(view: View) -> list[Tensor]:
+def _relation(view: SeriesView) -> list[Tensor]:
     """What the other variables say, how much of that was observed, and how well it explains the variable."""
     c = view.context
     if c is None or c.relation is None or c.intercept is None or c.trust is None:
@@ -88,7 +88,7 @@ class Input(NamedTuple):
     """One entry of `T1Config.inputs`: how many tensors it adds, and what they are."""
 
     n: int
-    of: Callable[[View], list[Tensor]]
+    of: Callable[[SeriesView], list[Tensor]]
 
 
 # The order here is the order of the weights, whatever the order in a config.

@@ -73,7 +73,7 @@ class SSSD(Model):
             nn.SiLU(),
         )
         last = config.n_blocks - 1
-        self.blocks = nn.ModuleList(Block(config, last=i == last) for i in range(config.n_blocks))
+        self.blocks = nn.ModuleList(ResidualBlock(config, last=i == last) for i in range(config.n_blocks))
         self.skips = NormedConv(width, width)
         self.outputs = nn.Linear(width, config.n_vars)  # zero: the first prediction is no noise at all
         nn.init.zeros_(self.outputs.weight)
@@ -156,7 +156,7 @@ class SSSD(Model):
         return pointwise(h, self.outputs.weight, self.outputs.bias)
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """Step, convolution, S4, what is visible, S4, gate; half of the result goes on, half to the end."""
 
     def __init__(self, config: SSSDConfig, *, last: bool) -> None:

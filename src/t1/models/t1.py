@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from t1.errors import InputError
 from t1.models.base import Batch, Context, Model
-from t1.models.inputs import INPUTS, View, straight_lines
+from t1.models.inputs import INPUTS, SeriesView, straight_lines
 from t1.models.layers import ChannelHeads, NormedResidual, PointwiseConv, TimeConvs, pair_sums
 
 FAR = 20.0  # deviations of the observed cells of a window, beyond which a hidden cell is not learned from
@@ -43,7 +43,7 @@ class T1Config:
     # Not in the paper: what lets one set of weights fill tables of any width (docs/pretrained.md).
     encoding: Literal["variable", "shared", "both"] = "variable"  # learned per variable, or one for all
     lines: bool = False  # gaps are shown as straight lines, and the network learns the difference from them
-    bounded: bool = False  # the difference is bounded by the roughness of the series: see `View.reach`
+    bounded: bool = False  # the difference is bounded by the roughness of the series: see `SeriesView.reach`
     inputs: tuple[str, ...] = ()  # more inputs per variable, names of INPUTS
     quantiles: tuple[float, ...] = ()  # several outputs per cell instead of one; the middle one is the fill
 
@@ -327,7 +327,7 @@ class T1(Model):
             )
         observed = observed.transpose(1, 2)  # (batch, vars, time)
         normed, mean, std = instance_normalise(values.transpose(1, 2), observed, shrink=config.lines)
-        view = View.of(normed, observed, mean, std, context) if config.lines else None
+        view = SeriesView.of(normed, observed, mean, std, context) if config.lines else None
         inputs = [normed if view is None else view.lines]
         if config.embed_mask:
             inputs.append(observed.to(values.dtype) / (time if view is None else 1))

@@ -24,7 +24,7 @@ LOOKED_AT = 20_000  # rows in which the period is looked for
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CorpusTable:
     """Standardised columns of one or more series."""
 
     values: Float32Array  # (rows, vars), NaN where missing
@@ -38,7 +38,7 @@ class Table:
         return int(self.values.shape[1])
 
 
-def read_corpus(folder: str | Path) -> list[Table]:
+def read_corpus(folder: str | Path) -> list[CorpusTable]:
     """The training tables of a corpus folder, in the order of its catalogue."""
     tables = [_read(Path(folder), row) for row in _catalogue(Path(folder)) if row["part"] == "train"]
     usable = [table for table in tables if table.spans and table.n_vars]
@@ -50,7 +50,7 @@ def read_corpus(folder: str | Path) -> list[Table]:
     return usable
 
 
-def fingerprint(tables: list[Table]) -> str:
+def fingerprint(tables: list[CorpusTable]) -> str:
     """A few letters that differ for different tables."""
     n = 0
     for table in tables:
@@ -78,7 +78,7 @@ def _catalogue(folder: Path) -> Iterator[dict[str, str]]:
         ) from None
 
 
-def _read(folder: Path, row: dict[str, str]) -> Table:
+def _read(folder: Path, row: dict[str, str]) -> CorpusTable:
     path = folder / f"{row['name']}.npz"
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -95,7 +95,7 @@ def _read(folder: Path, row: dict[str, str]) -> Table:
     spans = tuple((a, b) for a, b in pairwise([*starts, len(values)]) if b - a >= SHORTEST)
     first, last = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
     period = find_period(values[first : min(last, first + LOOKED_AT)].astype(np.float64))
-    return Table(values, spans, period, row["name"], row["domain"])
+    return CorpusTable(values, spans, period, row["name"], row["domain"])
 
 
 def _standardise(values: Float32Array) -> Float32Array:

@@ -8,14 +8,14 @@ from numpy.random import Generator
 from t1.arrays import BoolArray, FloatArray
 
 
-class Gaps(NamedTuple):
+class Holes(NamedTuple):
     """The hidden cells, and the share that is missing around the window."""
 
     hidden: BoolArray  # (time, vars)
     around: FloatArray  # (vars,): the chance that a cell of a neighbouring period is missing as well
 
 
-def draw_gaps(rng: Generator, window: int, n_vars: int) -> Gaps:
+def draw_gaps(rng: Generator, window: int, n_vars: int) -> Holes:
     """8 %: a whole variable. 12 %: all variables for a while. Else points, runs, or both."""
     hidden = np.zeros((window, n_vars), dtype=bool)
     around = np.zeros(n_vars)
@@ -39,7 +39,7 @@ def draw_gaps(rng: Generator, window: int, n_vars: int) -> Gaps:
             around[:] = rate
         if what != "points":
             _add_runs(rng, hidden)
-    return Gaps(hidden, around)
+    return Holes(hidden, around)
 
 
 def _add_runs(rng: Generator, hidden: BoolArray) -> None:

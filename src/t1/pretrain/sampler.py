@@ -10,7 +10,7 @@ from numpy.random import default_rng
 from t1.arrays import FloatArray
 from t1.data.context import relate, weighted_mean
 from t1.models.base import Batch, Context
-from t1.pretrain.corpus import Table, fingerprint
+from t1.pretrain.corpus import CorpusTable, fingerprint
 from t1.pretrain.window import Window, draw_window
 from t1.synthetic import draw_table
 from t1.workers import Workers
@@ -32,7 +32,7 @@ class Sampler:
 
     def __init__(
         self,
-        corpus: Sequence[Table],
+        corpus: Sequence[CorpusTable],
         *,
         window: int,
         seed: int,
@@ -49,7 +49,7 @@ class Sampler:
             f"{fingerprint(self.corpus)}, sampler {VERSION} with {rows} rows, {self.real_share:g} real"
         )
         self._chances = _chances(self.corpus)
-        self._drawn: tuple[int, list[Table]] = (-1, [])  # synthetic tables, and of which steps
+        self._drawn: tuple[int, list[CorpusTable]] = (-1, [])  # synthetic tables, and of which steps
 
     def batch(self, step: int) -> Batch | None:
         rng = default_rng([self.seed, WINDOWS, step])
@@ -69,14 +69,14 @@ class Sampler:
         ]
         return self._batch(windows) if any(w.hidden.any() for w in windows) else None
 
-    def _synthetic(self, step: int) -> list[Table]:
+    def _synthetic(self, step: int) -> list[CorpusTable]:
         number = step // POOL_STEPS
         if self._drawn[0] != number:
             tables = []
             for i in range(POOL):
                 width = max(WIDTHS) if i % 4 == 0 else max(WIDTHS) // 2
                 drawn = draw_table(default_rng([self.seed, TABLES, number, i]), SYNTHETIC_ROWS, width)
-                tables.append(Table(drawn.values, ((0, SYNTHETIC_ROWS),), drawn.period))
+                tables.append(CorpusTable(drawn.values, ((0, SYNTHETIC_ROWS),), drawn.period))
             self._drawn = (number, tables)
         return self._drawn[1]
 
@@ -96,7 +96,7 @@ class Sampler:
         )
 
 
-def _chances(tables: Sequence[Table]) -> FloatArray:
+def _chances(tables: Sequence[CorpusTable]) -> FloatArray:
     """How often each table is drawn: by the root of its length; a domain by the root of its tables."""
     sizes = [min(len(table.values), MANY_ROWS) ** 0.5 for table in tables]
     domains: dict[str, list[float]] = defaultdict(list)

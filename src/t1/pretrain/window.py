@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from t1.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from t1.pretrain.corpus import Table
+from t1.pretrain.corpus import CorpusTable
 from t1.pretrain.masks import draw_gaps
 
 STRIDES = range(2, 7)  # rows from one step of the window to the next, where it is not 1
@@ -23,7 +23,7 @@ class Window:
     surroundings: Float32Array  # (SURROUNDINGS, vars); without what is hidden
 
 
-def draw_window(rng: Generator, table: Table, window: int, n_vars: int) -> Window:
+def draw_window(rng: Generator, table: CorpusTable, window: int, n_vars: int) -> Window:
     """Some columns at some rate, perhaps mixed, flipped or reversed, with gaps."""
     columns = _columns(rng, table.n_vars, n_vars)
     lengths = np.array([b - a for a, b in table.spans], dtype=np.float64)

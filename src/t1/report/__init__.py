@@ -1,5 +1,5 @@
 """Pictures of a fill: one self-contained HTML page."""
 
-from t1.report.page import write_report
+from t1.report.page import check_report, write_report
 
-__all__ = ["write_report"]
+__all__ = ["check_report", "write_report"]

@@ -35,26 +35,55 @@ function timeAxis(more) {
   return axis({ type: data.dated ? "date" : "linear", automargin: true, nticks: narrow() ? 5 : 10, ...more });
 }
 
-function drawMap() {
-  const { x, z, bins, rows } = data.map;
-  const words = ["observed", "partly filled", rows > 1 ? "mostly filled" : "filled", "left empty"];
-  const cells = z.map(row => row ? Array.from(row, Number) : new Array(bins).fill(0));
-  const stops = [0, 1, 2, 3].flatMap(k => [[k / 4, css("m" + k)], [(k + 1) / 4, css("m" + k)]]);
-  const trace = {
-    type: "heatmap", x: x.map(at), y: labels, z: cells, zmin: -0.5, zmax: 3.5, colorscale: stops,
-    showscale: false, ygap: labels.length <= 60 ? 2 : 0, hovertemplate: "%{y}<br>%{x}<extra></extra>",
-  };
-  if (labels.length * bins <= 100000) {
-    trace.text = cells.map(row => row.map(k => words[k]));
-    trace.hovertemplate = "%{y}<br>%{x}<br>%{text}<extra></extra>";
+// The gap map as a picture in the axes' own coordinates: a rectangle for each run of bins in the same state.
+function mapRuns() {
+  const { x, z, bins } = data.map, runs = [];
+  z.forEach((row, j) => {
+    for (let from = 0, to; row && from < bins; from = to) {
+      for (to = from + 1; to < bins && row[to] === row[from];) to++;
+      if (row[from] !== "0") runs.push({ j, state: Number(row[from]), from: x[from], to: x[to] });
+    }
+  });
+  return runs;
+}
+
+function mapImage(runs) {
+  const { x } = data.map, canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+  const high = labels.length <= 60 ? 20 : Math.max(Math.floor(8000 / labels.length), 1), rim = high >= 20 ? 2 : 0;
+  canvas.width = 3000;
+  canvas.height = labels.length * high;
+  const across = canvas.width / (x.at(-1) - x[0] || 1);
+  pen.fillStyle = css("m0");
+  labels.forEach((_, j) => pen.fillRect(0, j * high + rim / 2, canvas.width, high - rim));
+  for (const { j, state, from, to } of runs) {
+    pen.fillStyle = css("m" + state);
+    pen.fillRect((from - x[0]) * across, j * high + rim / 2, Math.max((to - from) * across, 2), high - rim);
   }
+  return canvas.toDataURL();
+}
+
+function drawMap() {
+  const { x, rows } = data.map, runs = mapRuns(), start = at(x[0]), end = at(x.at(-1));
+  const words = ["observed", "partly filled", rows > 1 ? "mostly filled" : "filled", "left empty"];
+  // points that nobody sees carry the words under the pointer; of very many runs the longest have them
+  const told = runs.toSorted((a, b) => (b.to - b.from) - (a.to - a.from)).slice(0, 4000);
+  const trace = {
+    type: "scatter", mode: "markers", marker: { size: 18, opacity: 0 },
+    x: told.map(run => at((run.from + run.to) / 2)), y: told.map(run => labels[run.j]),
+    text: told.map(run => words[run.state]), hovertemplate: "%{y}<br>%{x}<br>%{text}<extra></extra>",
+  };
   const height = Math.min(Math.max(labels.length * 20, 60), 760) + 50;
   Plotly.react($("map"), [trace], layout({
-    height, xaxis: timeAxis({ showgrid: false, range: [at(x[0]), at(x.at(-1))] }),
+    height, hovermode: "closest", xaxis: timeAxis({ showgrid: false, range: [start, end] }),
     yaxis: axis({
-      type: "category", autorange: "reversed", automargin: true, showgrid: false, ticks: "",
+      type: "category", categoryorder: "array", categoryarray: labels, range: [labels.length - 0.5, -0.5],
+      automargin: true, showgrid: false, ticks: "",
       tickfont: { size: narrow() ? 10 : 12 }, ...(labels.length <= 35 ? { dtick: 1 } : {}),
     }),
+    images: [{
+      source: mapImage(runs), xref: "x", yref: "y", x: start, y: -0.5, sizex: end - start, sizey: labels.length,
+      sizing: "stretch", layer: "below",
+    }],
   }), config);
 }
 
@@ -195,7 +224,15 @@ function drawSeries(figure, one) {
     const seen = extent(figure.parts, ends[0], ends[1]);
     if (seen) Plotly.relayout(figure, { "yaxis.range": seen });
   });
+  figure.on("plotly_click", ({ points: [point] }) => {
+    if (point.data.name.startsWith("filled")) tellParent({ t1: "gap", column: one.c, x: milliseconds(point.x), dated: data.dated });
+  });
   figure.parts = parts;
+}
+
+// Inside another page (t1 serve) the report tells which filled stretch was clicked, and how high it is.
+function tellParent(message) {
+  if (parent !== window) parent.postMessage(message, "*");
 }
 
 function place(parent, one) {
@@ -244,5 +281,7 @@ if (others.length) {
   $("pick").addEventListener("change", () => pick()());
 }
 drawAll();
+if (parent !== window) document.body.classList.add("inside");
+new ResizeObserver(() => tellParent({ t1: "height", height: document.body.scrollHeight })).observe(document.body);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 })();

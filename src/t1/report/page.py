@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from t1.arrays import IntArray
+from t1.data.atomic import check_target, open_target
 from t1.errors import InputError
 from t1.fill.filled import Filled
 from t1.fill.scorecard import Score
 from t1.report.figures import BARS, View, payload, unique_labels
-from t1.report.library import plotly_js
 
 TABLE_ROWS = 300
 DRAWN = 12  # series drawn at once; page.js draws the others when they are chosen
@@ -32,17 +32,18 @@ def write_report(
     problems: Sequence[str] = (),
     title: str | None = None,
     series: Sequence[IntArray] | None = None,
+    understood: Sequence[str] = (),
 ) -> None:
     """Write the page at once or not at all; `times` (time,) are dates, None for row numbers.
 
-    `series` are the rows of each series of a panel, as in `fill_table`: they are drawn one after the other.
+    `series` are the rows of each series of a panel: they are drawn one after the other. `understood` says how
+    the table was read.
     """
     if times is not None and (np.asarray(times).dtype.kind != "M" or len(times) != len(filled.values)):
         raise InputError(
             f"expected one datetime64 per row ({len(filled.values)}), got {len(times)} of "
             f"{np.asarray(times).dtype}.\nGive times=None to draw over row numbers."
         )
-    library = plotly_js()
     view = View.of(filled, times, series)
     figures = payload(view)
     data = json.dumps(figures, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -53,11 +54,12 @@ def write_report(
         title=escape(_printable(title or f"{original_name}, filled")),
         css=_asset("page.css"),
         script=_asset("page.js"),
-        plotly=library,
+        plotly=_asset("plotly-basic.min.js"),
         data=data,
         headline=_headline(filled),
         verdict=escape(filled.scorecard.verdict),
         facts=_facts(view, original_name),
+        understood=_understood(understood),
         problems=_problems(view, problems, times is not None),
         map_note=_map_note(figures["map"]["rows"]),
         map_key=_map_key(filled, figures["map"]["rows"]),
@@ -67,7 +69,21 @@ def write_report(
         series_note=_series_note(filled),
         drawn=str(DRAWN),
     )
-    _write(Path(path), page)
+    with open_target(path, option="report") as stream:
+        stream.write(
+            page.encode("utf-8", errors="replace")
+        )  # names may hold lone surrogates, which UTF-8 cannot
+
+
+def check_report(path: str | os.PathLike[str]) -> None:
+    """Refuse at once what could only fail after the work."""
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise InputError(
+            f"a report is a web page, and {str(path)!r} is not called like one",
+            cure="Give a name that ends in .html; a browser prints it as PDF.",
+            option="report",
+        )
+    check_target(path, option="report")
 
 
 def _asset(name: str) -> str:
@@ -77,18 +93,6 @@ def _asset(name: str) -> str:
 def _put(template: str, **parts: str) -> str:
     """Replace each {{name}} once; what is put in is not looked at again."""
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        # names may hold lone surrogates, which UTF-8 cannot
-        part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
-        part.replace(path)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}.\nChoose another place.") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _printable(text: str) -> str:
@@ -118,6 +122,13 @@ def _facts(view: View, original_name: str) -> str:
     missing = float(np.mean(~view.filled.observed)) if n * n_vars else 0.0
     facts.append(f"{missing:.1%} of the cells missing")
     return "".join(f"<li>{escape(fact)}</li>" for fact in facts)
+
+
+def _understood(lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    items = "".join(f"<li>{escape(_printable(line))}</li>" for line in lines)
+    return f'<section id="understood"><h2>How the table was read</h2><ul>{items}</ul></section>'
 
 
 def _problems(view: View, problems: Sequence[str], had_times: bool) -> str:

@@ -11,11 +11,11 @@ from scipy.signal import lfilter
 
 from t1.arrays import FloatArray
 from t1.registry import Registry
-from t1.synthetic.kinds import Kind, log_uniform, standardise
+from t1.synthetic.kinds import SeriesKind, log_uniform, standardise
 
 Factor = Callable[[int, Generator, float], FloatArray]
 
-FACTORS: Registry[Kind[Factor]] = Registry("factor")
+FACTORS: Registry[SeriesKind[Factor]] = Registry("factor")
 BURN_IN = 200  # rows before the first, so that a filter forgets where it started
 
 
@@ -23,7 +23,7 @@ def factor(name: str, chance: float, *, seasonal: bool = False) -> Callable[[Fac
     """Register a kind of factor; chances are relative to the others, seasonal or not."""
 
     def register(draw: Factor) -> Factor:
-        FACTORS.add(name)(Kind(draw, chance, seasonal))
+        FACTORS.add(name)(SeriesKind(draw, chance, seasonal))
         return draw
 
     return register

@@ -13,7 +13,7 @@ Draw = TypeVar("Draw", bound=Callable[..., FloatArray])
 
 
 @dataclass(frozen=True)
-class Kind(Generic[Draw]):
+class SeriesKind(Generic[Draw]):
     """A way to draw a series, and how often a table uses it."""
 
     draw: Draw

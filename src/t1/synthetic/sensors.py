@@ -10,18 +10,18 @@ from numpy.random import Generator
 
 from t1.arrays import FloatArray
 from t1.registry import Registry
-from t1.synthetic.kinds import Kind, log_uniform
+from t1.synthetic.kinds import SeriesKind, log_uniform
 
 Sensor = Callable[[FloatArray, Generator], FloatArray]
 
-SENSORS: Registry[Kind[Sensor]] = Registry("sensor")
+SENSORS: Registry[SeriesKind[Sensor]] = Registry("sensor")
 
 
 def sensor(name: str, chance: float) -> Callable[[Sensor], Sensor]:
     """Register a kind of sensor."""
 
     def register(draw: Sensor) -> Sensor:
-        SENSORS.add(name)(Kind(draw, chance))
+        SENSORS.add(name)(SeriesKind(draw, chance))
         return draw
 
     return register

@@ -29,7 +29,7 @@ TOTALS = re.compile(
 )
 
 
-class Look(Enum):
+class CellLook(Enum):
     """What a cell looks like."""
 
     MISSING = "missing"
@@ -38,25 +38,25 @@ class Look(Enum):
     TEXT = "text"
 
 
-def look(cell: bytes, missing: Collection[bytes] = MISSING_TEXTS) -> Look:
+def look(cell: bytes, missing: Collection[bytes] = MISSING_TEXTS) -> CellLook:
     """What one cell looks like, quotes and blanks around it aside."""
     bare = cell.strip(b' \t\r"')
     if bare in missing:
-        return Look.MISSING
+        return CellLook.MISSING
     if bare[-1:].isdigit() and bare.replace(b".", b"", 1).lstrip(b"+-").isdigit():
-        return Look.NUMBER if not re.fullmatch(rb"\d{1,2}\.\d{2}\.\d{2}", bare) else Look.DATE
+        return CellLook.NUMBER if not re.fullmatch(rb"\d{1,2}\.\d{2}\.\d{2}", bare) else CellLook.DATE
     if DATE.fullmatch(bare):
-        return Look.DATE
+        return CellLook.DATE
     if any(48 <= byte <= 57 for byte in bare) and NUMBER.fullmatch(bare):
-        return Look.NUMBER
-    return Look.TEXT
+        return CellLook.NUMBER
+    return CellLook.TEXT
 
 
-def usual_looks(lines: Sequence[Sequence[bytes]], missing: Collection[bytes]) -> list[Look]:
+def usual_looks(lines: Sequence[Sequence[bytes]], missing: Collection[bytes]) -> list[CellLook]:
     """What the columns of some lines of one width mostly look like; MISSING if nothing is there."""
     looks = []
     for column in zip(*lines, strict=True):
         counts = Counter(look(cell, missing) for cell in column)
-        counts.pop(Look.MISSING, None)
-        looks.append(counts.most_common(1)[0][0] if counts else Look.MISSING)
+        counts.pop(CellLook.MISSING, None)
+        looks.append(counts.most_common(1)[0][0] if counts else CellLook.MISSING)
     return looks

@@ -16,7 +16,7 @@ from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
 from t1.data.ids import is_id_name, repeated, tell_apart
 from t1.data.reading import Reading
-from t1.data.time_columns import Source, TimeColumns
+from t1.data.time_columns import TimeColumns, TimeSource
 from t1.errors import InputError
 
 SOME = 50  # rows for a quick look
@@ -24,7 +24,7 @@ MOSTLY = 9  # numbers for each text cell: from there on the text is taken for a 
 ROW_NAME = re.compile(r"#|no\.?|nr\.?|index|idx|row|record|rec|unnamed: 0|row_?num(ber)?", re.IGNORECASE)
 
 
-class Sheet:
+class TextSheet:
     """A table that is being read."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Sheet:
         some = slice(0, SOME)
         self.largest = np.fmax.reduce(numbers.values[some], axis=0)
         self._zero_first = (cells.data[cells.starts(some)] == ord("0")).any(axis=0)
-        self.source = Source(names, self.all_texts, self.whole_column)
+        self.source = TimeSource(names, self.all_texts, self.whole_column)
 
     def texts(self, column: int, limit: int | None = None) -> list[str]:
         """The cells of one column as text."""

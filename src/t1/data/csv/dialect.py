@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 
-from t1.data.csv.cells import Look, look
+from t1.data.csv.cells import CellLook, look
 
 SEPARATORS = (b",", b";", b"\t", b"|")
 BLANKS = b" "  # cells are separated by runs of blanks and tabs
@@ -69,7 +69,7 @@ def _decimal_commas(lines: Sequence[bytes], separator: bytes) -> bool:
         return False
     cells = [cell for line in lines[1:] for cell in split(line, BLANKS)]
     inner = sum(bool(re.fullmatch(rb"[-+]?\d*,\d+", cell)) for cell in cells)
-    good = sum(look(cell) is not Look.TEXT and not cell.endswith(b",") for cell in cells)
+    good = sum(look(cell) is not CellLook.TEXT and not cell.endswith(b",") for cell in cells)
     return inner > 0 and 0.9 * len(cells) <= good
 
 

@@ -14,7 +14,7 @@ from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 
 if TYPE_CHECKING:
-    from t1.data.csv.columns import Sheet
+    from t1.data.csv.columns import TextSheet
 
 NO_CLOCK = ("%H", "%I")
 EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")
@@ -25,7 +25,7 @@ STAMP = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0
 class TimeFinder:
     """Looks for the time among the columns of a table that is being read."""
 
-    def __init__(self, sheet: Sheet) -> None:
+    def __init__(self, sheet: TextSheet) -> None:
         self.sheet = sheet
 
     def find(self) -> TimeColumns | None:

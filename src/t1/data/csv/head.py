@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from t1.data.csv.cells import Look, look, usual_looks
+from t1.data.csv.cells import CellLook, look, usual_looks
 from t1.data.csv.dialect import split, usual_width
 
 MOST_UNITS = 3  # lines of units, formats and the like below the names
-VALUES = (Look.NUMBER, Look.DATE)
+VALUES = (CellLook.NUMBER, CellLook.DATE)
 LETTERS = (b"M", b"MM", b"ND")  # mean missing in a row, but may be names as well
 MOST_CELLS = 20_000  # that are looked at to tell what the columns are like
 LEAST_BODY = 12  # lines of them, however wide
@@ -64,7 +64,7 @@ class FirstLines:
             return False
         kinds = [look(cell, self.missing) for cell in cells]
         pairs = [(a, b) for a, b in zip(kinds, self.looks, strict=True) if b in VALUES]
-        return any(a not in (b, Look.MISSING) for a, b in pairs) and not any(a is b for a, b in pairs)
+        return any(a not in (b, CellLook.MISSING) for a, b in pairs) and not any(a is b for a, b in pairs)
 
     def _is_names(self, k: int) -> bool:
         """Whether a line of names has numbers among them: date, 0, 1, 2, OT."""
@@ -72,11 +72,11 @@ class FirstLines:
         if len(cells) != self.width:
             return False
         pairs = [(cell.strip(b' "\t'), kind) for cell, kind in zip(cells, self.looks, strict=True)]
-        texts = [kind for cell, kind in pairs if kind in VALUES and look(cell, self.missing) is Look.TEXT]
+        texts = [kind for cell, kind in pairs if kind in VALUES and look(cell, self.missing) is CellLook.TEXT]
         others = [
-            cell for cell, kind in pairs if kind in VALUES and look(cell, self.missing) is not Look.TEXT
+            cell for cell, kind in pairs if kind in VALUES and look(cell, self.missing) is not CellLook.TEXT
         ]
-        named = Look.DATE in texts or len(texts) > 1
+        named = CellLook.DATE in texts or len(texts) > 1
         return named and all(cell.isdigit() for cell in others) and len(set(others)) == len(others)
 
     def _is_data(self, k: int, wrong: float = 0.25) -> bool:
@@ -86,8 +86,8 @@ class FirstLines:
             return False
         kinds = [look(cell, self.missing) for cell in cells]
         pairs = [(a, b) for a, b in zip(kinds, self.looks, strict=True) if b in VALUES]
-        odd = sum(a not in (b, Look.MISSING) for a, b in pairs)
-        dated = all(a in (b, Look.MISSING) for a, b in pairs if b is Look.DATE)
+        odd = sum(a not in (b, CellLook.MISSING) for a, b in pairs)
+        dated = all(a in (b, CellLook.MISSING) for a, b in pairs if b is CellLook.DATE)
         return dated and any(a is b for a, b in pairs) and odd <= wrong * len(pairs)
 
     def _is_near_header(self, k: int) -> bool:
@@ -95,9 +95,9 @@ class FirstLines:
         cells = self.cells[k]
         kinds = [look(cell, self.missing) for cell in cells]
         letters = sum(cell.strip(b' "\t') in LETTERS for cell in cells)
-        texts = kinds.count(Look.TEXT) + letters
+        texts = kinds.count(CellLook.TEXT) + letters
         enough = texts > 1 or (texts == len(cells) == self.width)
-        blank = kinds.count(Look.MISSING) - letters
+        blank = kinds.count(CellLook.MISSING) - letters
         return self.width - 1 <= len(cells) and enough and texts + blank == len(cells)
 
     def _counts_columns(self, k: int) -> bool:
@@ -107,7 +107,7 @@ class FirstLines:
         names = [
             cell.strip(b' "\t')
             for cell, kind in zip(self.cells[k], self.looks, strict=True)
-            if kind is Look.NUMBER
+            if kind is CellLook.NUMBER
         ]
         if len(names) < 2 or len(set(names)) < len(names) or not all(name.isdigit() for name in names):
             return False

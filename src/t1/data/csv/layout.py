@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from t1.data.csv.cells import MISSING_TEXTS, Look, look
+from t1.data.csv.cells import MISSING_TEXTS, CellLook, look
 from t1.data.csv.dialect import BLANKS, find_separator, split
 from t1.data.csv.head import MOST_UNITS, FirstLines
 from t1.errors import InputError
@@ -42,7 +42,7 @@ class Layout:
     header_end: int | None  # the byte where the line of names ends, and where added names go
     body: int  # the first byte of the data
     comment: bytes | None
-    looks: tuple[Look, ...]  # of each column
+    looks: tuple[CellLook, ...]  # of each column
     said: tuple[str, ...]  # in words, for whoever wants to know
 
 
@@ -125,7 +125,7 @@ def find_layout(
         header_end=None if header is None else header.end,
         body=_body_start(every, rest, body, header, size),
         comment=comment if remarks else None,
-        looks=tuple(table.looks) + (Look.MISSING,) * (width - len(table.looks)),
+        looks=tuple(table.looks) + (CellLook.MISSING,) * (width - len(table.looks)),
         said=tuple(said),
     )
 
@@ -204,7 +204,7 @@ def _header_in_comments(
         cells = split(_uncommented(line, comment), separator)
         kinds = [look(cell, table.missing) for cell in cells]
         fits = len(cells) == table.width or (len(cells) == table.width + 1 and not cells[-1].strip())
-        if fits and kinds.count(Look.TEXT) * 2 > len(cells):
+        if fits and kinds.count(CellLook.TEXT) * 2 > len(cells):
             return line
     return None
 
@@ -219,8 +219,8 @@ def _fit_names(names: Sequence[bytes], width: int, table: FirstLines) -> list[by
     if len(names) != width - 1:
         return []
     last = [cells[-1] for cells in table.cells if len(cells) == width]
-    if all(look(cell, table.missing) is Look.MISSING for cell in last[1:]):
+    if all(look(cell, table.missing) is CellLook.MISSING for cell in last[1:]):
         return [*names, b""]  # a separator at the end of each row
-    if width > 1 and table.looks[0] is Look.DATE and table.looks[1] is Look.DATE:
+    if width > 1 and table.looks[0] is CellLook.DATE and table.looks[1] is CellLook.DATE:
         return [names[0], b"", *names[1:]]  # 2020-01-01 00:00 below one name
     return [b"", *names]

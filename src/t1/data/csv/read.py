@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from t1.arrays import FloatArray
-from t1.data.csv.columns import Sheet
+from t1.data.csv.columns import TextSheet
 from t1.data.csv.dialect import BLANKS, find_decimal
 from t1.data.csv.encoding import find_encoding
 from t1.data.csv.file import CsvFile
@@ -69,7 +69,9 @@ def read_csv(
         )
     codes = [value.encode(encoding, "replace") for value in reading.missing_values]
     numbers = read_numbers(cells, point, codes)
-    sheet = Sheet(cells, names, encoding, numbers, choice, reading, named=bool(layout.names), decimal=point)
+    sheet = TextSheet(
+        cells, names, encoding, numbers, choice, reading, named=bool(layout.names), decimal=point
+    )
     time = TimeFinder(sheet).find()
     id_at, ids = sheet.find_ids(time)
     sheet.forget_texts()

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from t1.arrays import BoolArray, IntArray
-from t1.data.csv.cells import TOTALS, Look, look
+from t1.data.csv.cells import TOTALS, CellLook, look
 from t1.data.csv.dialect import BLANKS, split
 from t1.data.csv.head import VALUES
 from t1.data.csv.layout import Layout
@@ -53,7 +53,7 @@ def drop_footer(
             empty += 1
         elif (
             kind in VALUES
-            and look(cells[0]) is Look.TEXT
+            and look(cells[0]) is CellLook.TEXT
             and (counts[i] != layout.width or TOTALS.match(bare))
         ):
             remarks += 1
@@ -87,7 +87,7 @@ def drop_strays(
             counts[i] == 1
             and layout.width > 2
             and layout.looks[0] in VALUES
-            and look(data[starts[i] : ends[i]].tobytes()) is Look.TEXT
+            and look(data[starts[i] : ends[i]].tobytes()) is CellLook.TEXT
         )
         if remark:
             is_row[i] = False
@@ -116,7 +116,7 @@ def _drop_repeated_names(
     found = np.flatnonzero(is_row & (ends - starts == end - begin))
     found = found[data[starts[found]] == data[begin]] if len(found) else found
     same = [i for i in found.tolist() if data[starts[i] : ends[i]].tobytes() == names]
-    if any(look(cell) not in (Look.TEXT, Look.MISSING) for cell in split(names, layout.separator)):
+    if any(look(cell) not in (CellLook.TEXT, CellLook.MISSING) for cell in split(names, layout.separator)):
         return 0  # names that are numbers could be a row
     is_row[same] = False
     return len(same)
