@@ -224,9 +224,9 @@ class _Filler:
         before = np.repeat(rows[first] - 1, size)
         after = np.repeat(rows[first + size - 1] + 1, size)
         last = self.fill.shape[1] - 1
-        # where nothing of the column is known, any row will do
-        start = np.minimum(np.where(before >= 0, before, after), last)
-        end = np.maximum(np.where(after <= last, after, before), 0)
+        # where nothing of the column is known, its ends: from the first row to the last
+        start = np.where(before >= 0, before, np.where(after <= last, after, 0))
+        end = np.where(after <= last, after, np.where(before >= 0, before, last))
         return _Sight(self, j, helpers[:, None], rows, start, end)
 
 
