@@ -212,22 +212,22 @@ def _torch_levels(
     return out
 
 
-def spreads(
+def guesses(
     network: Network,
     values: Float32Array,
     observed: BoolArray,
     season: list[Float32Array],
     relation: Relation,
 ) -> Float32Array:
-    """How far apart the network's outer quantiles are at every cell of some windows (batch, time, vars)."""
-    out = np.empty(values.shape, dtype=np.float32)
+    """The network's fill of every cell of some windows, and how far apart its outer quantiles are, (2, batch, ...)."""
+    out = np.empty((2, *values.shape), dtype=np.float32)
     at_once = max(1, ROWS // values.shape[2])
     for i in range(0, len(values), at_once):
         some = slice(i, i + at_once)
-        _, low, high = _levels(
+        fill, low, high = _levels(
             network, values[some], observed[some], [part[some] for part in season], relation
         )
-        out[some] = high - low
+        out[:, some] = fill, high - low
     return out
 
 

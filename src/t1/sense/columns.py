@@ -1,4 +1,8 @@
-"""Which columns to keep: how uncertain a column would be, and the others, if it were no longer measured."""
+"""Which columns to keep: how wrong a column would be, and the others, if it were no longer measured.
+
+Windows of the table are filled once as they are, with some cells hidden, and once without each column: what was
+observed says how wrong the network's fill is.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from t1.arrays import BoolArray, Float32Array, IntArray
+from t1.methods.windows import guesses
 from t1.sense.outlook import WINDOW, Outlook
 
 ROWS = 12_000  # windows times columns times columns that are asked: bounds the time
@@ -19,8 +25,8 @@ class ColumnWorth:
     """What would be lost without a column, in units of the columns' deviations."""
 
     column: int
-    itself: float  # the mean spread of its cells, if they had to be foretold from the other columns
-    others: float  # by how much the spread of the other columns' missing cells would grow, per cell lost
+    itself: float  # the mean error of its cells, foretold from the other columns
+    others: float  # by how much the error of the other columns' missing cells would grow, per cell lost
 
     @property
     def loss(self) -> float:
@@ -31,45 +37,45 @@ def column_worth(found: list[Outlook], rng: Generator) -> list[ColumnWorth]:
     """Every column, from the one to keep first to the one to drop first."""
     worth: dict[int, list[ColumnWorth]] = {}
     for view in found:
-        n = len(view.columns)
-        windows = int(np.clip(ROWS // (n * max(view.n_own, 1)), *WINDOWS))
-        known = view.observed.sum(axis=1)
-        places = np.arange(0, view.n_rows - WINDOW + 1)
-        full = np.convolve(known, np.ones(WINDOW), "valid")
-        starts = places[np.argsort(-full + rng.random(len(places)) * n * WINDOW * 0.2, kind="stable")]
-        starts = np.sort(starts[:: max(1, len(starts) // (4 * windows))][:windows])
-        hidden = rng.random((len(starts), WINDOW, n)) < HIDDEN
-        before = _foretold(view, starts, hidden, None)
+        starts = _starts(view, rng)
+        known = view.observed[starts[:, None] + np.arange(WINDOW)]
+        hidden = known & (rng.random(known.shape) < HIDDEN)
+        before = _error(view, starts, hidden, None)
         for j in range(view.n_own):
-            own = view.observed[starts[:, None] + np.arange(WINDOW), j]
-            after = _foretold(view, starts, hidden, j)
-            others = [c for c in range(n) if c != j]
-            scored = hidden[:, :, others]
-            grown = float((after - before)[:, :, others][scored].sum())
-            lost = max(int(own.sum()), 1)
+            after = _error(view, starts, hidden, j)
+            grown = np.where(hidden, after - before, 0)
+            grown[:, :, j] = 0
+            own = known[:, :, j]
             itself = float(after[:, :, j][own].mean()) if own.any() else 0.0
-            entry = ColumnWorth(int(view.columns[j]), itself, grown / HIDDEN / lost)
-            worth.setdefault(entry.column, []).append(entry)
+            others = float(grown.sum() / HIDDEN / max(own.sum(), 1))
+            worth.setdefault(int(view.columns[j]), []).append(
+                ColumnWorth(int(view.columns[j]), itself, others)
+            )
     mean = [
-        ColumnWorth(c, float(np.mean([w.itself for w in all_])), float(np.mean([w.others for w in all_])))
-        for c, all_ in worth.items()
+        ColumnWorth(c, float(np.mean([w.itself for w in each])), float(np.mean([w.others for w in each])))
+        for c, each in worth.items()
     ]
     return sorted(mean, key=lambda w: -w.loss)
 
 
-def _foretold(view: Outlook, starts: np.ndarray, hidden: np.ndarray, without: int | None) -> np.ndarray:
-    """The spread (windows, time, columns) of all cells that are missing, hidden or of the column left out."""
-    from t1.methods.windows import spreads
+def _starts(view: Outlook, rng: Generator) -> IntArray:
+    """Windows of which much is known, spread over the series."""
+    n = int(np.clip(ROWS // (len(view.columns) * max(view.n_own, 1)), *WINDOWS))
+    known = np.convolve(view.observed.sum(axis=1), np.ones(WINDOW), "valid")
+    parts = np.array_split(np.arange(len(known)), min(n, len(known)))
+    return np.array([part[np.argmax(known[part] + rng.random(len(part)))] for part in parts])
 
+
+def _error(view: Outlook, starts: IntArray, hidden: BoolArray, without: int | None) -> Float32Array:
+    """How wrong each cell (windows, time, columns) is foretold where it is not seen."""
     rows = starts[:, None] + np.arange(WINDOW)
     seen = view.observed[rows] & ~hidden
-    if without is not None:
-        seen[:, :, without] = False
-    values = np.where(seen, view.values[rows], 0).astype(np.float32)
-    season = [part[rows].copy() for part in view.season]
+    season = [part[rows] for part in view.season]
     if without is not None:  # nor are its neighbouring periods known
+        seen[:, :, without] = False
         for part in season:
             part[:, :, without] = 0
-    wide = spreads(view.fitted.network, values, seen, season, view.relation)
-    out: np.ndarray = np.where(seen, 0, wide)
-    return out
+    values = np.where(seen, view.values[rows], 0).astype(np.float32)
+    fill, _ = guesses(view.fitted.network, values, seen, season, view.relation)
+    error: Float32Array = np.abs(fill - view.values[rows])
+    return error

@@ -8,7 +8,7 @@ import numpy as np
 
 from t1.arrays import BoolArray, Float32Array, IntArray
 from t1.methods.t1 import T1Fill, standard_rows
-from t1.methods.windows import Relation, season_beside, spreads
+from t1.methods.windows import Relation, guesses, season_beside
 from t1.panel import Panel
 
 WINDOW = 96
@@ -48,7 +48,8 @@ class Outlook:
             if cell is not None:
                 seen[k, cell[0] - starts[k], cell[1]] = True
         values = np.where(seen, self.values[rows], 0).astype(np.float32)
-        wide = spreads(self.fitted.network, values, seen, [part[rows] for part in self.season], self.relation)
+        season = [part[rows] for part in self.season]
+        _, wide = guesses(self.fitted.network, values, seen, season, self.relation)
         return np.where(seen, 0, wide)[..., : self.n_own]
 
 

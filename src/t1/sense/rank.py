@@ -35,7 +35,7 @@ class Sensing:
         shown.append(
             cells.to_string(index=False, formatters=formats) if len(cells) else "  nothing is missing"
         )
-        shown.append("\ncolumns, from the one to keep first to the one to drop first (units: deviations)")
+        shown.append("\ncolumns, from the one to keep first to the one to drop first; errors in deviations")
         shown.append(self.columns.to_string(index=False, float_format="{:.3f}".format))
         return "\n".join(shown)
 
