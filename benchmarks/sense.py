@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 import t1
-from t1.data.catalog import load
+from t1.data.catalog import find, spec
+from t1.data.readers import READERS
 
 ROOT = Path(__file__).parents[1]
 ROWS = ROOT / "results" / "sense.jsonl"
@@ -27,11 +28,10 @@ LENGTH = 600  # rows of a stretch
 
 
 def table(name: str, seed: int, columns: int) -> pd.DataFrame:
-    """A stretch of the dataset, of which much is known."""
-    data = Path(os.environ.get("T1_DATA_DIR", ROOT.parent / "shared" / "data"))
-    os.environ["T1_DATA_DIR"] = str(data)
-    found = load(name)
-    values = np.where(found.observed, found.values, np.nan)
+    """A stretch of the dataset."""
+    os.environ.setdefault("T1_DATA_DIR", str(ROOT.parent / "shared" / "data"))
+    known = spec(name)
+    values = READERS[known.reader](find(known), **known.options).values
     begin = np.random.default_rng([7, seed]).integers(0, len(values) - LENGTH)
     part = values[begin : begin + LENGTH, :columns]
     return pd.DataFrame(part, columns=[f"x{j}" for j in range(part.shape[1])])
