@@ -3,6 +3,7 @@
 import io
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 from t1.cli import main
+from t1.weights import SHIPPED
 from test_cli import plant
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +30,7 @@ def folder(tmp_path_factory) -> Path:
     rows.to_csv(folder / "rows.csv", index=False, date_format="%Y-%m-%d %H:%M")
     rows.to_json(folder / "rows.ndjson", orient="records", lines=True, date_format="iso")
     pd.concat([table.assign(station=name) for name in "ab"]).to_csv(folder / "stations.csv", index=False)
+    shutil.copytree(SHIPPED, folder / "weights", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     for source, model, *more in (("plant.csv", "model"), ("stations.csv", "stations", "--id", "station")):
         command = ["train", str(folder / source), "-o", str(folder / model), "--budget", "fast", *more]
         assert main([*command, "--method", "linear"]) == 0
