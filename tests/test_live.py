@@ -85,6 +85,7 @@ def test_later_rows_revise_a_fill_until_it_is_final(live):
     assert first[0].status == NEWEST and first[-1].status == FINAL
     assert {r.status for r in first[1:-1]} == {REVISED} and len(first) > 2
     assert abs(first[-1].values[0] - truth[3, 0]) < 0.4
+    assert first[-1].values[0] != first[0].values[0]
     when_final = next(
         k for k, batch in enumerate(told) for r in batch if r.time == TIMES[803] and r.status == FINAL
     )

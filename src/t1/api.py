@@ -9,7 +9,7 @@ import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,14 +25,17 @@ from t1.data.table import check_columns
 from t1.data.timeline import Timeline
 from t1.errors import InputError
 from t1.fill.filled import Filled
-from t1.fill.judged import JudgedFill, fit_panel
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard
-from t1.live.fill import LiveFill, with_engine
+from t1.methods.base import Learning
 from t1.options import FillOptions, FitOptions
 from t1.progress import OnProgress
 from t1.schedule import seconds_of
 from t1.sense.rank import Sensing, sense_panel
+
+if TYPE_CHECKING:  # these bring torch, which takes a second: bad input is told before
+    from t1.fill.judged import JudgedFill
+    from t1.live.fill import LiveFill
 
 KIND = "fitted fill"
 OnUnderstood = Callable[[tuple[str, ...]], None]
@@ -189,6 +192,8 @@ class FittedFill:
         """
         rules = Rules(minimum=minimum or {}, maximum=maximum or {}, integer=integer, kinds=self.kinds)
         every = self.clock.get("step") if step is None else round(seconds_of(step) * 1e9)
+        from t1.live.fill import LiveFill, with_engine
+
         return LiveFill(
             self.judged if engine == "torch" else with_engine(self.judged, engine),
             rules,
@@ -218,7 +223,8 @@ class FittedFill:
 
 def load(folder: str | Path) -> FittedFill:
     """Read a fitted fill that `FittedFill.save` or `t1 train` wrote."""
-    from t1.fill.keep import load_kept  # brings torch, which the ONNX engine does without
+    from t1.fill.judged import JudgedFill
+    from t1.fill.keep import load_kept
 
     cure = "Give a folder that t1 train or FittedFill.save wrote, or fit again."
     kept = load_kept(Path(folder), KIND, cure)
@@ -261,7 +267,7 @@ def fit(
     placed = Placed.of(frame.values, frame.columns, timeline)
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     kinds = _kinds(frame, kind)
-    judged = fit_panel(placed.panel, learning, method=method, tune=options.trains, kinds=kinds)
+    judged = _judge(placed, learning, options, kinds)
     reading = {"time": time, "id": id, "keep_sentinels": keep_sentinels}
     return FittedFill(judged, reading, kinds, _clock(timeline))
 
@@ -319,8 +325,14 @@ def impute(
     rules = options.rules(placed.panel.times, kinds=kinds)
     rules.check(frame.columns)  # a typing error is found before anything is learned
     learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
-    judged = fit_panel(placed.panel, learning, method=method, tune=fit_options.trains, kinds=kinds)
+    judged = _judge(placed, learning, fit_options, kinds)
     return _filled_frame(frame, timeline, _fill(judged, placed, rules, intervals), began)
+
+
+def _judge(placed: Placed, learning: Learning, options: FitOptions, kinds: Mapping[str, Kind]) -> JudgedFill:
+    from t1.fill.judged import fit_panel
+
+    return fit_panel(placed.panel, learning, method=options.method, tune=options.trains, kinds=kinds)
 
 
 def _filled_frame(frame: Frame, timeline: Timeline, filled: Filled, began: float) -> FilledTable:
@@ -412,9 +424,7 @@ def impute_file(
         judged = fitted.judged
     else:
         learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
-        judged = fit_panel(
-            placed.panel, learning, method=fit_options.method, tune=fit_options.trains, kinds=kinds
-        )
+        judged = _judge(placed, learning, fit_options, kinds)
     whole = judged.fill(placed.panel, rules=_in_panel(rules, placed), level=fill_options.intervals)
     filled = whole if placed.as_they_are else whole.rows(placed.at, placed.values)
     gappy: BoolArray = ~np.all((whole if add_missing_rows else filled).observed, axis=0)
@@ -455,8 +465,12 @@ def fit_file(
     placed = Placed.of(file.values, file.columns, timeline)
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     fitted = FittedFill(
-        fit_panel(placed.panel, learning, method=options.method, tune=options.trains, kinds=file.kinds),
-        {"time": file.time_column, "id": file.id_column},
+        _judge(placed, learning, options, file.kinds),
+        {
+            "time": file.time_column,
+            "id": file.id_column,
+            "keep_sentinels": bool(reading.get("keep_sentinels", False)),
+        },
         file.kinds,
         _clock(timeline),
     )

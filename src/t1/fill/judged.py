@@ -20,7 +20,7 @@ from t1.data.blocks import column_blocks
 from t1.data.kinds import Kind
 from t1.data.suspicions import own_rate
 from t1.errors import InputError
-from t1.fill.blend import Blend, learn_blend
+from t1.fill.blend import TRIFLE, Blend, learn_blend
 from t1.fill.circle import centres, unwind
 from t1.fill.conformal import GUESSES, Calibration, Spread, calibrate, guess_spread, narrowest
 from t1.fill.ends import Ends, memory_for, rehearse_ends
@@ -33,6 +33,7 @@ from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.catalog import METHODS, fit_of
 from t1.methods.columns import Linear, Seasonal
 from t1.methods.regression import RegressionFill
+from t1.methods.related import RelatedFill
 from t1.methods.seasons import find_periods, moments
 from t1.methods.t1 import T1Fill
 from t1.panel import Panel
@@ -138,7 +139,15 @@ class JudgedFill:
         return Filled(
             values=values,
             observed=panel.observed,
-            missing=Missing(method=method, gap=gaps.length, rule=rule, tested=tested, lo=lo, hi=hi),
+            missing=Missing(
+                method=method,
+                gap=gaps.length,
+                rule=rule,
+                tested=tested,
+                lo=lo,
+                hi=hi,
+                sure=self._sure(gaps, rules),
+            ),
             method_names=names,
             scorecard=self.score(_count(gaps, panel.n_vars, self.alive), calibration),
             columns=panel.columns,
@@ -153,6 +162,28 @@ class JudgedFill:
         if needs_spread and len(gaps):
             wanted |= np.array([name in ("t1", "t1 tuned") for name in self.method_names])
         return wanted
+
+    def _sure(self, gaps: Gaps, rules: Rules) -> FloatArray | None:
+        """How probable the state of each cell is: the share of rehearsed cells like it that were right.
+
+        None for a panel without columns of states. Of what was never rehearsed all states are as probable.
+        """
+        states = {j: rules.states(name) for j, name in enumerate(self.columns) if rules.states(name)}
+        if not states:
+            return None
+        e, sure = self.evidence, np.full(len(gaps), np.nan)
+        for j, values in states.items():
+            apart = float(np.diff(np.sort(values)).min()) if len(values) > 1 else np.inf
+            mine = (e.column == j) & (e.part != CHOOSE)
+            right, code = np.abs(self._error[mine]) < apart / 2, e.code[mine]
+            n_right = np.bincount(code[right], minlength=N_CLASSES)
+            n = np.bincount(code, minlength=N_CLASSES)
+            share = np.where(
+                n > 0, (n_right + 1) / (n + len(values)), (right.sum() + 1) / (len(right) + len(values))
+            )
+            here = gaps.column == j
+            sure[here] = share[gaps.code[here]]
+        return sure
 
     def _labels(self, gaps: Gaps) -> tuple[Labels, tuple[str, ...]]:
         """The code of each cell's method or blend, and the names of the codes."""
@@ -263,7 +294,9 @@ def fit_panel(
     coded = [j for j, c in enumerate(panel.columns) if c in kinds and kinds[c].name == "category"]
     panel = unwind(panel, circles)
     learning.notes += _slow_columns(panel)
+    learning.follows = _follows(panel.columns, kinds)
     with np.errstate(over="ignore", invalid="ignore"):
+        learning.tell("hiding cells to judge by")
         rehearsal = rehearse(panel, np.random.default_rng(learning.seed))
         learning.periods = find_periods(rehearsal.masked)
         learning.pattern = None if panel.observed.all() else panel.observed
@@ -276,9 +309,11 @@ def fit_panel(
             rehearsal = replace(rehearsal, masked=rehearsal.masked.with_values(known))
         judged = _Judged(rehearsal, _scale(panel.values), learning, ends)
         for name in names:
+            learning.tell(f"judging {name}", judged.best_error)
             judged.hear(_fit_of(name, learning), forced=name == method)
         if tune and method in (None, "t1") and learning.weights != "none":
             judged.tune(forced=method == "t1")
+        learning.tell("learning from all cells and filling", judged.best_error)
         fitted = judged.verdict(panel, method, coded, perf_counter() - began)
     return replace(fitted, circles=circles, centres=centres(panel, circles))
 
@@ -308,7 +343,8 @@ class _Judged:
         except LeftOut as reason:
             if forced:
                 raise InputError(str(reason), option="budget") from None
-            self.learning.notes.append(str(reason))
+            if str(reason):
+                self.learning.notes.append(str(reason))
             return
         self.seconds.append(perf_counter() - began)
         self.methods.append(fitted)
@@ -321,6 +357,17 @@ class _Judged:
             if filled.down is not None and filled.up is not None:
                 self.end_spread = filled.down[e.row, e.column], filled.up[e.row, e.column]
 
+    @property
+    def best_error(self) -> float | None:
+        """The mean absolute error of the best method so far on cells that choose, in units of a column's spread."""
+        mine = self.rehearsal.of(CHOOSE)
+        if not self.errors or not np.any(mine):
+            return None
+        spread = self.scale[self.rehearsal.column[mine]]
+        found = [np.abs(errors[mine]) / spread for errors in self.errors]
+        known = [float(np.mean(e[np.isfinite(e)])) for e in found if np.isfinite(e).any()]
+        return min(known, default=None)
+
     def tune(self, *, forced: bool) -> None:
         """Train T1 on the panel with what is left of the budget, as one more method."""
         start = next((m for m in self.methods if isinstance(m, T1Fill)), None)
@@ -332,7 +379,14 @@ class _Judged:
         rows = self.rehearsal.masked.n_rows / max(self.rehearsal.panel.n_rows, 1)
         if self.learning.budget is not None:
             self.learning.budget.ahead += sum(self.seconds) * rows + 2 * self.seconds[-1] * (1 + rows)
+        best, tell = self.best_error, self.learning.on_progress
+        self.learning.tell("tuning T1 on the table", best)
+        if tell is not None:
+            self.learning.on_progress = lambda progress: tell(
+                replace(progress, stage="tuning T1 on the table", best_error=best)
+            )
         self.hear(lambda panel, learning: TunedFill.tune(start, panel, learning))
+        self.learning.on_progress = tell
 
     def verdict(self, panel: Panel, method: str | None, coded: list[int], seconds: float) -> JudgedFill:
         """Blend the methods, and put together what there is to keep."""
@@ -362,11 +416,22 @@ class _Judged:
         names = tuple(m.name for m in self.methods)
         mine = e.part == CHOOSE
         learned = learn_blend(
-            names, e.errors[:, mine], e.column[mine], e.code[mine].astype(np.int8), e.event[mine], self.scale
+            names,
+            e.errors[:, mine],
+            e.column[mine],
+            e.code[mine].astype(np.int8),
+            e.event[mine],
+            self.scale,
+            known=next((m.name for m in self.methods if type(m) is T1Fill), None),
         )
         if "nearest" in names:
             learned.weights[coded] = 0.0
             learned.weights[coded, :, names.index("nearest")] = 1.0
+        for formulas in (m.formulas for m in self.methods if isinstance(m, RelatedFill)):
+            # it holds in every row: what the others know is exact, and the blend fills where they know nothing
+            for j in formulas:
+                learned.weights[j] *= TRIFLE
+                learned.weights[j, :, names.index("related")] = 1.0 - TRIFLE
         if method is not None:
             asked = "t1 tuned" if method == "t1" and "t1 tuned" in names else method
             learned = Blend.of_one(names, asked, len(self.scale), learned.tested)
@@ -381,7 +446,7 @@ class _Judged:
         methods = list(self.methods)
         for k, fitted in enumerate(self.methods):
             wanted = used[k] or type(fitted) is T1Fill
-            if wanted and type(fitted) in (RegressionFill, Seasonal, T1Fill):
+            if wanted and type(fitted) in (RegressionFill, RelatedFill, Seasonal, T1Fill):
                 with suppress(LeftOut):  # no time is left for it: what was judged fills
                     methods[k] = fit_of(fitted.name)(panel, self.learning)
         start = next((m for m in methods if type(m) is T1Fill), None)
@@ -434,6 +499,16 @@ def _nothing_to_fill(panel: Panel, method: str | None) -> JudgedFill:
         missing=np.zeros((panel.n_vars, N_CLASSES), dtype=np.intp),
         forced=method,
     )
+
+
+def _follows(columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> dict[int, tuple[int, ...]]:
+    """The columns that are copies or sums of others, by position."""
+    at = {name: j for j, name in enumerate(columns)}
+    return {
+        at[name]: tuple(at[other] for other in kind.of)
+        for name, kind in kinds.items()
+        if kind.of and name in at and all(other in at for other in kind.of)
+    }
 
 
 def _slow_columns(panel: Panel) -> list[str]:

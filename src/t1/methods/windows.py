@@ -301,3 +301,34 @@ def _gap_sizes(observed: BoolArray) -> tuple[IntArray, IntArray]:
     to_before = np.where(before < 0, n, rows - before)
     to_after = np.where(after == n, n, after - rows)
     return length, np.minimum(to_before, to_after)
+
+
+def attention_at(
+    network: T1, values: Float32Array, period: int | None, relation: Relation, row: int
+) -> Float32Array:
+    """Who looks at whom (vars, vars) in the window around a row: the mean over blocks and heads.
+
+    `values` (time, vars) are in standard units, NaN where missing; a row of the answer sums to 1.
+    """
+    import torch
+
+    from t1.models.base import Context
+
+    window = network.config.window
+    if len(values) < window:
+        values = np.pad(values, ((0, window - len(values)), (0, 0)), constant_values=np.nan)
+    observed = ~np.isnan(values)
+    known = np.where(observed, values, 0).astype(np.float32)
+    first = min(max(row - window // 2, 0), len(values) - window)
+    here = slice(first, first + window)
+    season = [part[here] for part in season_beside(known, observed, period)]
+    device = next(network.parameters()).device
+    parts = [
+        torch.tensor(np.ascontiguousarray(x)[None], device=device)
+        for x in (known[here], observed[here], *season, *relation)
+    ]
+    record: list[torch.Tensor] = []
+    with torch.no_grad():
+        network.levels(parts[0], parts[1], Context(*parts[2:]), record)
+    looked: Float32Array = torch.stack([block[0].mean(0) for block in record]).mean(0).cpu().numpy()
+    return looked
