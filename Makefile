@@ -37,6 +37,7 @@ bench: .venv/ready       ## speed and memory against a plain transcription
 	$(BIN)/python benchmarks/step.py --memory
 
 nightly: .venv/ready     ## ten times as many generated files as in make test
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/live.py --soak 600 --rate 100 --engine onnx
 	OMP_NUM_THREADS=1 T1_FUZZ=2000 $(BIN)/python -m pytest -q tests/test_fuzz.py
 
 # sktime allows no pandas 3.1 yet and darts brings numba: both are tested in an environment of their own.
