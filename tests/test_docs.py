@@ -55,7 +55,9 @@ def test_every_option_has_an_example(capsys):
     with pytest.raises(SystemExit):
         main(["impute", "--help"])
     options = set(re.findall(r"(--[a-z-]+)", capsys.readouterr().out)) - {"--help", "--output"}
-    many = re.findall(r"^\$ t1 (.*)$", (ROOT / "docs" / "bulk.md").read_text(), re.MULTILINE)  # see test_bulk.py
+    many = re.findall(
+        r"^\$ t1 (.*)$", (ROOT / "docs" / "bulk.md").read_text(), re.MULTILINE
+    )  # see test_bulk.py
     shown = {word for command in COMMANDS + many for word in shlex.split(command)}
     assert options - shown == set()
 
