@@ -63,7 +63,8 @@ def test_the_snippet_for_javascript_runs(server, tmp_path):
         pytest.skip("node is not installed (apt-get install nodejs)")
     (snippet,) = examples("javascript")
     values = csv_of(waves(100)).decode()
-    code = f"const url = {json.dumps(server.url)}, csv = {json.dumps(values)};\n{snippet}\nprocess.stdout.write(filled);"
+    given = f"const url = {json.dumps(server.url)}, csv = {json.dumps(values)};"
+    code = f"{given}\n{snippet}\nprocess.stdout.write(filled);"
     (tmp_path / "run.mjs").write_text(code)
     ran = subprocess.run([node, "run.mjs"], check=True, cwd=tmp_path, capture_output=True, text=True)
     assert (
