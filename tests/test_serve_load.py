@@ -75,8 +75,8 @@ def test_many_jobs_of_many_clients_are_all_run_once_and_in_turn(tmp_path):
     table = waves(40, 2)
     raw = csv_of(table)
     # the first client queues half of all jobs before the others come
-    greedy = JOBS // 2
-    each = (JOBS - greedy) // (CLIENTS - 1)
+    each = JOBS // 2 // (CLIENTS - 1)
+    greedy = JOBS - each * (CLIENTS - 1)
     asked = ["c0"] * greedy + [f"c{k}" for _ in range(each) for k in range(1, CLIENTS)]
     began = time.monotonic()
     with ThreadPoolExecutor(8) as pool:

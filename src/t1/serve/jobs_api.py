@@ -25,6 +25,10 @@ from t1.serve.uploads import form_of, keep, link, options_of, room_for, upload_o
 from t1.serve.views import CellsView, JobOrder, JobView, job_view
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+EVENT = {
+    "type": "object",
+    "properties": {"event": {"type": "string"}, "data": {"type": "string", "description": "the job as JSON"}},
+}
 STILL_HERE = 15.0  # seconds after which a silent stream of events gives a sign of life
 ORDER = {
     "required": True,
@@ -96,7 +100,7 @@ def state(id: str, core: TheCore) -> JobView:
     "/{id}/events",
     response_class=StreamingResponse,
     responses={
-        200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "events"},
+        200: {"content": {"text/event-stream": {"schema": EVENT}}, "description": "events"},
         **responses(404),
     },
     summary="The job each time it changes, as server-sent events; the last one when it is over",
