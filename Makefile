@@ -36,8 +36,9 @@ bench: .venv/ready       ## speed and memory against a plain transcription
 	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/step.py --memory
 
-nightly: .venv/ready     ## ten times as many generated files as in make test
+nightly: .venv/ready     ## ten times as many generated files as in make test; 1,000 jobs and 20 kills of the server
 	OMP_NUM_THREADS=1 T1_FUZZ=2000 $(BIN)/python -m pytest -q tests/test_fuzz.py
+	OMP_NUM_THREADS=1 T1_LOAD=1 $(BIN)/python -m pytest -q -s tests/test_serve_load.py tests/test_serve_safety.py tests/test_serve_schema.py
 
 format: .venv/ready
 	$(BIN)/ruff check --fix .
