@@ -5,7 +5,7 @@ BIN := .venv/bin
 export T1_DATA_DIR ?= $(abspath ../shared/data)
 export T1_GOLDEN_DIR ?= $(abspath ../shared/golden)
 
-.PHONY: demo test check bench nightly format clean
+.PHONY: demo test check bench nightly adapters format clean
 .DEFAULT_GOAL := test
 
 .venv/ready: .venv/light
@@ -40,9 +40,21 @@ nightly: .venv/ready     ## ten times as many generated files as in make test; 1
 	OMP_NUM_THREADS=1 T1_FUZZ=2000 $(BIN)/python -m pytest -q tests/test_fuzz.py
 	OMP_NUM_THREADS=1 T1_LOAD=1 $(BIN)/python -m pytest -q -s tests/test_serve_load.py tests/test_serve_safety.py tests/test_serve_schema.py
 
+# sktime allows no pandas 3.1 yet and darts brings numba: both are tested in an environment of their own.
+.venv-adapters/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-adapters
+	sed 's/^pandas==.*/pandas<3.1/' constraints.txt > .venv-adapters/constraints.txt
+	.venv-adapters/bin/python -m pip install --quiet --constraint .venv-adapters/constraints.txt torch
+	.venv-adapters/bin/python -m pip install --quiet --constraint .venv-adapters/constraints.txt --editable . \
+	  darts hypothesis pytest sktime
+	touch $@
+
+adapters: .venv-adapters/ready  ## the adapters whose libraries are heavy: sktime, darts
+	OMP_NUM_THREADS=1 .venv-adapters/bin/python -m pytest -q tests/test_adapters_sktime.py tests/test_adapters_darts.py
+
 format: .venv/ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-adapters demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

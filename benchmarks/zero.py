@@ -32,7 +32,7 @@ from t1.panel import Panel
 ROWS, COLUMNS = 3000, 32
 HERE = Path(__file__).resolve().parents[1]
 STORE = Path(os.environ.get("T1_ZERO_ROWS", HERE / "results" / "zero.jsonl"))
-DATA = Path(os.environ.get("T1_DATA_DIR", HERE.parent / "shared" / "data"))
+os.environ.setdefault("T1_DATA_DIR", str(HERE.parent / "shared" / "data"))
 CORPUS = Path(os.environ.get("T1_CORPUS_DIR", HERE.parent / "shared" / "corpus"))
 PAPER = ("ETTh1", "ETTh2", "ETTm1", "ETTm2", "Weather", "Exchange", "Illness", "AQI36", "PhysioNet2012")
 ORDER = (
@@ -59,8 +59,8 @@ TITLES = {
 SCENARIOS = ("points 10", "points 30", "points 50", "points 70", "runs", "outage", "blackout", "mix")
 
 
-def tables(part: str) -> Iterator[tuple[str, np.ndarray]]:
-    """Name and numbers (rows, columns) of each table."""
+def tables(part: str) -> Iterator[tuple[str, np.ndarray, list[int]]]:
+    """Name, numbers (rows, columns) and the first rows of the series of each table."""
     if part in ("held-out", "all"):
         with (CORPUS / "CATALOG.csv").open() as stream:
             rows = [row for row in csv.DictReader(stream) if row["part"] == "held-out"]
@@ -69,15 +69,19 @@ def tables(part: str) -> Iterator[tuple[str, np.ndarray]]:
                 values, starts = file["values"].astype(np.float64), file["series_starts"]
             bounds = [*starts.tolist(), len(values)]
             a, b = max(pairwise(bounds), key=lambda ab: ab[1] - ab[0])
-            yield row["name"], cut(values[a:b])
+            yield row["name"], cut(values[a:b]), [0]
     if part in ("paper", "all"):
         from t1.data.catalog import load
 
         for name in PAPER:
-            test = load(name, DATA).test
-            rows = np.where(test.seen, test.rows, np.nan).astype(np.float64)
-            first = int(test.starts.min())
-            yield name, cut(rows[first:])
+            test = load(name).test
+            values = np.where(test.seen, test.rows, np.nan).astype(np.float64)
+            if np.diff(test.starts).min() == 1:  # windows of one series
+                yield name, cut(values[int(test.starts.min()) :]), [0]
+                continue
+            first = test.starts[: ROWS // test.window]  # separate samples: as many as fit
+            samples = np.concatenate([values[i : i + test.window] for i in first.tolist()])
+            yield name, cut(samples), list(range(0, len(samples), test.window))
 
 
 def cut(values: np.ndarray) -> np.ndarray:
@@ -115,7 +119,7 @@ def hidden_cells(scenario: str, observed: np.ndarray, rng: np.random.Generator) 
 def run(a: argparse.Namespace) -> None:
     done = {(row["table"], row["scenario"], row["method"]) for row in rows()}
     about = {"commit": commit(), "weights": weights_id(), "seed": a.seed}
-    for name, truth in tables(a.tables):
+    for name, truth, starts in tables(a.tables):
         if a.only and name not in a.only:
             continue
         observed = np.isfinite(truth)
@@ -124,7 +128,7 @@ def run(a: argparse.Namespace) -> None:
             hidden = hidden_cells(scenario, observed, rng)
             if not hidden.any():
                 continue
-            panel = Panel.of(np.where(hidden, np.nan, truth))
+            panel = Panel.of(np.where(hidden, np.nan, truth), starts=starts)
             base = {"table": name, "scenario": scenario, "cells": int(hidden.sum()), **about}
             trained = ("blend tuned" if a.tune else "blend", a.tune)
             todo = [("saits", a.saits)] if a.saits else [trained]

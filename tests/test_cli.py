@@ -68,13 +68,54 @@ def test_everything_it_can_tell(tmp_path, capsys):
     assert where.loc[where["column"] == "flow", "value"].isna().all()  # ten in a row: longer than --max-gap
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("impute in.csv -o out.csv --budgett 3", "Did you mean '--budget'?"),
+        ("imput in.csv", "Did you mean 'impute'?"),
+        ("bench run point --datta ETTh1", "Did you mean '--data'?"),
+        ("impute --min temp=0 in.csv -o out.csv", "It comes first"),
+        ("impute in.csv more.csv -o out.csv", "'more.csv' belongs to no option"),
+    ],
+)
+def test_a_wrong_argument_says_what_was_meant(arguments, says, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(arguments.split())
+    told = capsys.readouterr().err
+    assert end.value.code == 2 and says in told and "usage" not in told
+
+
+def test_bad_input_is_told_before_torch_is_loaded(tmp_path):
+    """Which takes a second on an idle core: a wrong name should not cost it."""
+    (tmp_path / "in.csv").write_bytes(plant())
+    for arguments in (
+        ["nofile.csv", "-o", "out.csv"],
+        ["in.csv", "-o", "nowhere/out.csv"],
+        ["in.csv", "-o", "out.csv", "--min", "tmep=0"],
+        ["in.csv", "-o", "out.csv", "--method", "liner"],
+    ):
+        code = f"import sys; from t1.cli import main; print(main({['impute', *arguments]!r}), 'torch' in sys.modules)"
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+        assert done.stdout.split() == ["2", "False"], done.stderr
+
+
+def test_options_take_several_values_or_are_repeated(tmp_path):
+    (tmp_path / "in.csv").write_bytes(plant())
+    common = (tmp_path / "in.csv", "--method", "linear", "-q")
+    assert run(*common, "-o", tmp_path / "a.csv", "--max", "temp=5", "flow=1000") == 0
+    assert run(*common, "-o", tmp_path / "b.csv", "--max", "temp=5", "--max", "flow=1000") == 0
+    assert run(*common, "-o", tmp_path / "c.csv") == 0
+    a, b, c = ((tmp_path / name).read_bytes() for name in ("a.csv", "b.csv", "c.csv"))
+    assert a == b != c
+
+
 def test_how_the_file_was_understood_is_told_before_anything_is_learned(tmp_path, capsys, monkeypatch):
-    import t1.api as api
+    import t1.fill.judged as judged
 
     told = []
-    learn = api.fit_panel
+    learn = judged.fit_panel
     monkeypatch.setattr(
-        api, "fit_panel", lambda *a, **k: told.append(capsys.readouterr().out) or learn(*a, **k)
+        judged, "fit_panel", lambda *a, **k: told.append(capsys.readouterr().out) or learn(*a, **k)
     )
     (tmp_path / "in.csv").write_bytes(plant())
     assert run(tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--method", "linear") == 0

@@ -191,3 +191,16 @@ def test_a_regression_that_does_not_fit_the_budget_is_left_out():
     panel = Panel.of(holes(driven(400)))
     with pytest.raises(LeftOut, match="regression was left out"):
         fit_of("regression")(panel, Learning(budget=Budget(10.0, began, clock=tick)))
+
+
+def test_a_regression_fills_a_series_in_which_a_column_was_never_observed():
+    """A station without a rain gauge, or a stretch of a long outage: the other columns tell what they can."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(600, 3)).cumsum(axis=0)
+    values[:, 1] = values[:, 0] + 0.1 * rng.normal(size=600)
+    holed = values.copy()
+    holed[100:400:7, 1] = np.nan
+    fitted = fit_of("regression")(Panel.of(holed), Learning())
+    dark = values[:200].copy()
+    dark[:, 1] = np.nan
+    assert np.isfinite(fitted.fill(Panel.of(dark)).values[:, 1]).all()

@@ -9,7 +9,7 @@ import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,12 +25,16 @@ from t1.data.table import check_columns
 from t1.data.timeline import Timeline
 from t1.errors import InputError
 from t1.fill.filled import Filled
-from t1.fill.judged import JudgedFill, fit_panel
-from t1.fill.keep import load_kept, save_kept
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard
+from t1.methods.base import Learning
 from t1.options import FillOptions, FitOptions
 from t1.progress import OnProgress
+from t1.schedule import seconds_of
+
+if TYPE_CHECKING:  # these bring torch, which takes a second: bad input is told before
+    from t1.fill.judged import JudgedFill
+    from t1.live.fill import LiveFill
 
 KIND = "fitted fill"
 OnUnderstood = Callable[[tuple[str, ...]], None]
@@ -122,6 +126,7 @@ class FittedFill:
     judged: JudgedFill
     reading: Mapping[str, Any] = field(default_factory=dict)  # the columns that say when and what a row is
     kinds: Mapping[str, Kind] = field(default_factory=dict)  # what each column is: no negative rain
+    clock: Mapping[str, int] = field(default_factory=dict)  # rows of the table; nanoseconds of a regular step
 
     @property
     def scorecard(self) -> Scorecard:
@@ -168,20 +173,54 @@ class FittedFill:
         rules = options.rules(placed.panel.times, kinds=self.kinds)
         return _filled_frame(frame, timeline, _fill(self.judged, placed, rules, options.intervals), began)
 
+    def live(
+        self,
+        *,
+        lag: int = 48,
+        intervals: float = 0.9,
+        step: str | None = None,
+        engine: str = "torch",
+        minimum: Mapping[str, float] | None = None,
+        maximum: Mapping[str, float] | None = None,
+        integer: Sequence[str] = (),
+    ) -> LiveFill:
+        """Fill rows as they arrive: `live.push(row, time)` gives the row filled, and earlier ones revised.
+
+        `lag` is for how many rows back fills are revised; `step` the time between rows ("1h"), where it is not
+        that of the fitted table.
+        """
+        rules = Rules(minimum=minimum or {}, maximum=maximum or {}, integer=integer, kinds=self.kinds)
+        every = self.clock.get("step") if step is None else round(seconds_of(step) * 1e9)
+        from t1.live.fill import LiveFill, with_engine
+
+        return LiveFill(
+            self.judged if engine == "torch" else with_engine(self.judged, engine),
+            rules,
+            lag=lag,
+            intervals=intervals,
+            step=every,
+            first_row=self.clock.get("rows", 0),
+        )
+
     def save(self, folder: str | Path) -> None:
         """Keep it in a folder: safetensors and JSON, never pickle."""
+        from t1.fill.keep import save_kept
+
         things = {"fill": self.judged, "reading": dict(self.reading), "kinds": dict(self.kinds)}
-        save_kept(Path(folder), KIND, things)
+        save_kept(Path(folder), KIND, {**things, "clock": dict(self.clock)})
 
 
 def load(folder: str | Path) -> FittedFill:
     """Read a fitted fill that `FittedFill.save` or `t1 train` wrote."""
+    from t1.fill.judged import JudgedFill
+    from t1.fill.keep import load_kept
+
     cure = "Give a folder that t1 train or FittedFill.save wrote, or fit again."
     kept = load_kept(Path(folder), KIND, cure)
     fill, reading, kinds = kept.get("fill"), kept.get("reading"), kept.get("kinds")
     if not isinstance(fill, JudgedFill) or not isinstance(reading, dict) or not isinstance(kinds, dict):
         raise InputError(f"{folder} was altered: no fitted fill is in it", cure=cure, option="model")
-    return FittedFill(fill, reading, kinds)
+    return FittedFill(fill, reading, kinds, kept.get("clock", {}))
 
 
 def fit(
@@ -213,11 +252,13 @@ def fit(
     frame = Frame.read(
         data, time=time, id=id, columns=columns, exclude=exclude, keep_sentinels=keep_sentinels
     )
-    placed = Placed.of(frame.values, frame.columns, Timeline(len(frame.values), frame.time, frame.ids))
+    timeline = Timeline(len(frame.values), frame.time, frame.ids)
+    placed = Placed.of(frame.values, frame.columns, timeline)
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     kinds = _kinds(frame, kind)
-    judged = fit_panel(placed.panel, learning, method=method, tune=options.trains, kinds=kinds)
-    return FittedFill(judged, {"time": time, "id": id, "keep_sentinels": keep_sentinels}, kinds)
+    judged = _judge(placed, learning, options, kinds)
+    reading = {"time": time, "id": id, "keep_sentinels": keep_sentinels}
+    return FittedFill(judged, reading, kinds, _clock(timeline))
 
 
 def impute(
@@ -232,6 +273,7 @@ def impute(
     method: str | None = None,
     budget: str | float = "30s",
     weights: str | Path | None = None,
+    engine: str = "torch",
     seed: int = 102,
     intervals: float | None = None,
     max_gap: int | None = None,
@@ -244,6 +286,8 @@ def impute(
 ) -> FilledTable:
     """Fill the gaps of a table: fit, then apply. Options as in `fit` and `FittedFill.apply`.
 
+    `engine="onnx"` runs the pretrained network in onnxruntime instead of torch; it cannot train.
+
     >>> import numpy as np, t1
     >>> table = np.column_stack([np.arange(60.0), np.arange(60.0) % 7])
     >>> table[10:14, 0] = np.nan
@@ -252,7 +296,7 @@ def impute(
     (4, False)
     """
     began = clock.perf_counter()
-    fit_options = FitOptions(method=method, budget=budget, weights=weights, seed=seed)
+    fit_options = FitOptions(method=method, budget=budget, weights=weights, engine=engine, seed=seed)
     options = FillOptions(
         intervals=intervals,
         max_gap=max_gap,
@@ -270,8 +314,14 @@ def impute(
     rules = options.rules(placed.panel.times, kinds=kinds)
     rules.check(frame.columns)  # a typing error is found before anything is learned
     learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
-    judged = fit_panel(placed.panel, learning, method=method, tune=fit_options.trains, kinds=kinds)
+    judged = _judge(placed, learning, fit_options, kinds)
     return _filled_frame(frame, timeline, _fill(judged, placed, rules, intervals), began)
+
+
+def _judge(placed: Placed, learning: Learning, options: FitOptions, kinds: Mapping[str, Kind]) -> JudgedFill:
+    from t1.fill.judged import fit_panel
+
+    return fit_panel(placed.panel, learning, method=options.method, tune=options.trains, kinds=kinds)
 
 
 def _filled_frame(frame: Frame, timeline: Timeline, filled: Filled, began: float) -> FilledTable:
@@ -287,6 +337,14 @@ def _filled_frame(frame: Frame, timeline: Timeline, filled: Filled, began: float
         understood=frame.understood,
         seconds=clock.perf_counter() - began,
     )
+
+
+def _clock(timeline: Timeline) -> dict[str, int]:
+    """How many rows a table has, and the step that all its series share."""
+    steps = {None if grid is None or grid.months else grid.step for grid in timeline.grids}
+    step = steps.pop() if len(steps) == 1 else None
+    rows = max((len(rows) for rows in timeline.series), default=0)
+    return {"rows": rows} if step is None else {"rows": rows, "step": step}
 
 
 def _kinds(frame: Frame, given: Mapping[str, str] | None) -> dict[str, Kind]:
@@ -331,12 +389,13 @@ def impute_file(
     """
     began = clock.perf_counter()
     fitted = None if model is None else load(model)
-    if fitted is not None and fit_options.method is not None:
-        raise InputError(
-            "a fitted model brings its own methods, so none can be chosen",
-            cure="Leave one of the two out.",
-            option="method",
-        )
+    for option, given in (("method", fit_options.method), ("engine", fit_options.engine != "torch")):
+        if fitted is not None and given:
+            raise InputError(
+                "a fitted model brings its own methods, so none can be chosen",
+                cure="Leave one of the two out.",
+                option=option,
+            )
     file = read_file(source, **reading)
     timeline = Timeline(len(file.values), file.time, file.ids)
     kinds = file.kinds if fitted is None else fitted.kinds
@@ -354,9 +413,7 @@ def impute_file(
         judged = fitted.judged
     else:
         learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
-        judged = fit_panel(
-            placed.panel, learning, method=fit_options.method, tune=fit_options.trains, kinds=kinds
-        )
+        judged = _judge(placed, learning, fit_options, kinds)
     whole = judged.fill(placed.panel, rules=_in_panel(rules, placed), level=fill_options.intervals)
     filled = whole if placed.as_they_are else whole.rows(placed.at, placed.values)
     gappy: BoolArray = ~np.all((whole if add_missing_rows else filled).observed, axis=0)
@@ -393,16 +450,18 @@ def fit_file(
     file = read_file(source, **reading)
     if on_understood is not None:
         on_understood(file.understood)
-    placed = Placed.of(file.values, file.columns, Timeline(len(file.values), file.time, file.ids))
+    timeline = Timeline(len(file.values), file.time, file.ids)
+    placed = Placed.of(file.values, file.columns, timeline)
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     fitted = FittedFill(
-        fit_panel(placed.panel, learning, method=options.method, tune=options.trains, kinds=file.kinds),
+        _judge(placed, learning, options, file.kinds),
         {
             "time": file.time_column,
             "id": file.id_column,
             "keep_sentinels": bool(reading.get("keep_sentinels", False)),
         },
         file.kinds,
+        _clock(timeline),
     )
     fitted.save(folder)
     return fitted

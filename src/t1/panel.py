@@ -61,6 +61,21 @@ class Panel:
             times=times,
         )
 
+    @classmethod
+    def stack(cls, panels: Sequence[Panel]) -> Panel:
+        """Panels of the same columns as one: the series of each after those of the one before."""
+        sizes = np.array([panel.n_rows for panel in panels])
+        begin = np.cumsum(sizes) - sizes
+        times = [panel.times for panel in panels if panel.times is not None]
+        return cls.of(
+            np.concatenate([panel.values for panel in panels]),
+            panels[0].columns,
+            starts=np.concatenate([panel.starts + at for panel, at in zip(panels, begin, strict=True)]),
+            ids=[key for panel in panels for key in panel.ids],
+            phase=np.concatenate([panel.phase for panel in panels]),
+            times=np.concatenate(times) if len(times) == len(panels) else None,
+        )
+
     @cached_property
     def observed(self) -> BoolArray:
         """True where a value is known (rows, vars)."""

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
@@ -12,6 +13,7 @@ from t1.bench.run import Limits, Outcome, execute
 from t1.bench.store import Store
 from t1.bench.study import Run
 from t1.errors import T1Error
+from t1.jobs import Executor
 from t1.progress import progress_line
 
 SPAWN = get_context("spawn")
@@ -25,10 +27,19 @@ def run_all(
     *,
     jobs: int = 1,
     device: str = "cpu",
+    on: Executor | None = None,
     tell: Tell,
     should_stop: Callable[[], bool],
 ) -> None:
-    """Carry out every run; `tell` hears of each as it ends. One that fails does not keep the others."""
+    """Carry out every run; `tell` hears of each as it ends. One that fails does not keep the others.
+
+    `on` another executor, such as a Ray cluster, every run is a task; all nodes must see the store's folder.
+    """
+    if on is not None:
+        where = Where(str(store.folder.resolve()), limits, device)
+        for run, outcome in on.run(run_task, where, runs, should_stop):
+            tell(run, outcome)
+        return
     if jobs <= 1 or len(runs) <= 1:
         for run in runs:
             if should_stop():
@@ -64,6 +75,20 @@ def run_all(
         futures = {pool.submit(in_a_process, run): run for run in runs}
         for future in as_completed(futures):
             tell(futures[future], future.result())
+
+
+@dataclass(frozen=True)
+class Where:
+    """What all runs of a study share."""
+
+    folder: str
+    limits: Limits
+    device: str
+
+
+def run_task(where: Where, run: Run) -> Outcome:
+    """One run, as a job of an executor."""
+    return execute(run, Store(where.folder), where.limits, device=where.device)
 
 
 def _lost(code: int | None) -> T1Error:

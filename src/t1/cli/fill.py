@@ -7,34 +7,50 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from t1.bulk.plan import means_many
+from t1.cli.flags import in_flags
 from t1.cli.interrupt import interruptible
+from t1.cli.large import add_memory, impute_large, is_too_large, which_fit
+from t1.cli.many import add_many, impute_many, refuse_many
 from t1.errors import InputError
 
 if TYPE_CHECKING:
     from t1.api import FilledTable
-    from t1.options import FitOptions
+    from t1.options import FillOptions, FitOptions
 
 
 def add_impute(p: argparse.ArgumentParser) -> None:
     p.description = "Fill the gaps of a CSV or Parquet file; everything else stays as it is, to the byte."
     p.set_defaults(run=_impute)
-    p.add_argument("input", help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe")
-    p.add_argument("-o", "--output", required=True, help="where to write, or - for a pipe")
+    p.add_argument(
+        "input",
+        nargs="+",
+        help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe; many: 'in/*.csv', or a folder",
+    )
+    p.add_argument("-o", "--output", required=True, help="where to write: a file, - for a pipe, or a folder")
     p.add_argument("--in-place", action="store_true", help="allow the output to be the input")
     _add_reading(p)
     fill = p.add_argument_group("filling")
     fill.add_argument("--method", help="one for all: linear, seasonal, regression, t1, ... (t1 models)")
     fill.add_argument("--model", metavar="FOLDER", help="a folder that t1 train wrote: nothing is learned")
     _add_learning(fill)
+    fill.add_argument(
+        "--engine", default="torch", help="what runs the pretrained T1: torch, or onnx (with --budget fast)"
+    )
     fill.add_argument("--add-missing-rows", action="store_true", help="insert rows for absent time stamps")
     fill.add_argument(
         "--intervals", type=float, metavar="LEVEL", help="add <col>_lo and <col>_hi: 0.9 for 90 %%"
     )
     fill.add_argument("--max-gap", type=int, metavar="N", help="leave longer gaps empty")
-    fill.add_argument("--min", action="append", default=[], metavar="COL=X", help="no fill below")
-    fill.add_argument("--max", action="append", default=[], metavar="COL=X", help="no fill above")
-    fill.add_argument("--integer", nargs="+", default=[], metavar="COL", help="whole numbers only")
-    fill.add_argument("--lock", action="append", default=[], metavar="START..END", help="never fill there")
+    fill.add_argument("--min", nargs="+", action="extend", default=[], metavar="COL=X", help="no fill below")
+    fill.add_argument("--max", nargs="+", action="extend", default=[], metavar="COL=X", help="no fill above")
+    fill.add_argument(
+        "--integer", nargs="+", action="extend", default=[], metavar="COL", help="whole numbers only"
+    )
+    fill.add_argument(
+        "--lock", nargs="+", action="extend", default=[], metavar="START..END", help="never fill there"
+    )
+    add_many(p)
     tell = p.add_argument_group("telling")
     tell.add_argument("--scorecard", metavar="FILE", help="write the scorecard as JSON")
     tell.add_argument("--provenance", metavar="FILE", help="where each fill came from: .csv or .parquet")
@@ -44,17 +60,26 @@ def add_impute(p: argparse.ArgumentParser) -> None:
 
 def _add_reading(p: argparse.ArgumentParser) -> None:
     read = p.add_argument_group("reading")
-    read.add_argument("--time", nargs="+", metavar="COL", help="the time column, or a date and a clock")
+    read.add_argument(
+        "--time", nargs="+", action="extend", metavar="COL", help="the time column, or a date and a clock"
+    )
     read.add_argument("--time-format", metavar="F", help="how it is written: %%d.%%m.%%Y %%H:%%M")
     read.add_argument("--dayfirst", action="store_true", default=None, help="01/02/2020 is 1 February")
     read.add_argument(
         "--id", nargs="+", action="extend", metavar="COL", help="what tells several series apart"
     )
     read.add_argument("--layout", choices=("table", "long", "wide"), help="else it is found")
-    read.add_argument("--columns", nargs="+", metavar="COL", help="fill only these")
-    read.add_argument("--exclude", nargs="+", default=[], metavar="COL", help="leave these alone")
+    read.add_argument("--columns", nargs="+", action="extend", metavar="COL", help="fill only these")
     read.add_argument(
-        "--missing-value", action="append", default=[], metavar="X", help="also means missing: -999"
+        "--exclude", nargs="+", action="extend", default=[], metavar="COL", help="leave these alone"
+    )
+    read.add_argument(
+        "--missing-value",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="X",
+        help="also means missing: -999",
     )
     read.add_argument("--keep-sentinels", action="store_true", help="-9999 and the like are values")
     read.add_argument(
@@ -78,7 +103,11 @@ def _add_reading(p: argparse.ArgumentParser) -> None:
 def add_train(p: argparse.ArgumentParser) -> None:
     p.description = "Fit to a file, judge the fit, and keep it in a folder."
     p.set_defaults(run=_train)
-    p.add_argument("input", help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe")
+    p.add_argument(
+        "input",
+        nargs="+",
+        help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe; many: 'in/*.csv', or a folder",
+    )
     p.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where to keep the model")
     _add_reading(p)
     p.add_argument("--method", help="one for all: linear, seasonal, regression, t1, ... (t1 models)")
@@ -88,20 +117,36 @@ def add_train(p: argparse.ArgumentParser) -> None:
 def _add_learning(p: argparse._ActionsContainer) -> None:
     p.add_argument(
         "--budget",
-        default="30s",
-        help="fast (nothing is trained), 30s, 5m, 1h or quality (default: 30s); what judging leaves "
-        "of it goes into tuning T1 on the table",
+        help="fast (nothing is trained), 30s, 5m, 1h or quality (default: 30s; fast for each of many files); "
+        "what judging leaves of it goes into tuning T1 on the table",
     )
     p.add_argument(
         "--weights", metavar="PATH", help="pretrained weights: a folder, or none to train T1 from scratch"
     )
     p.add_argument("--seed", type=int, default=102)
+    add_memory(p)
 
 
-def _fit_options(a: argparse.Namespace) -> "FitOptions":
+def _fit_options(a: argparse.Namespace, budget: str = "30s") -> "FitOptions":
     from t1.options import FitOptions
 
-    return FitOptions(method=a.method, budget=a.budget, weights=a.weights, seed=a.seed)
+    engine = getattr(a, "engine", "torch")
+    return FitOptions(
+        method=a.method, budget=a.budget or budget, weights=a.weights, engine=engine, seed=a.seed
+    )
+
+
+def _fill_options(a: argparse.Namespace) -> "FillOptions":
+    from t1.options import FillOptions
+
+    return FillOptions(
+        intervals=a.intervals,
+        max_gap=a.max_gap,
+        minimum=_bounds("--min", a.min),
+        maximum=_bounds("--max", a.max),
+        integer=a.integer,
+        lock=a.lock,
+    )
 
 
 def _reading(a: argparse.Namespace) -> dict[str, Any]:
@@ -131,14 +176,12 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _train(a: argparse.Namespace) -> int:
+    fit = which_fit(a)
     with interruptible("keeping the best so far") as should_stop:
-        from t1.api import fit_file
         from t1.progress import progress_line
 
         with progress_line("T1 learns") as on_progress:
-            fitted = fit_file(
-                a.input,
-                a.output,
+            fitted = fit(
                 reading=_reading(a),
                 options=_fit_options(a),
                 on_understood=_tell_understood(sys.stdout),
@@ -153,31 +196,28 @@ def _train(a: argparse.Namespace) -> int:
 
 
 def _impute(a: argparse.Namespace) -> int:
+    if means_many(a.input):
+        return impute_many(a, _reading(a), _fit_options(a, "fast"), _fill_options(a))
+    refuse_many(a)
+    a.input = a.input[0]
     if a.output != "-" and a.input != "-" and not a.in_place and _same(a.input, a.output):
         raise InputError(
             "the output is the input, whose gaps would be lost.\nAdd --in-place if you want that."
         )
     _check_extras(a)
+    if is_too_large(a):
+        return impute_large(a, _reading(a), _fit_options(a), _fill_options(a), _tell_understood(sys.stdout))
     with interruptible("filling with the best so far") as should_stop:  # imports take seconds: from now on
         from t1.api import impute_file
-        from t1.options import FillOptions
         from t1.progress import progress_line
 
-        options = FillOptions(
-            intervals=a.intervals,
-            max_gap=a.max_gap,
-            minimum=_bounds("--min", a.min),
-            maximum=_bounds("--max", a.max),
-            integer=a.integer,
-            lock=a.lock,
-        )
         with progress_line("T1 learns") as on_progress:
             result = impute_file(
                 a.input,
                 a.output,
                 reading=_reading(a),
                 fit_options=_fit_options(a),
-                fill_options=options,
+                fill_options=_fill_options(a),
                 model=a.model,
                 add_missing_rows=a.add_missing_rows,
                 on_understood=None if a.quiet else _tell_understood(_screen(a)),
@@ -236,7 +276,7 @@ def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
     """The scorecard in words."""
     out = _screen(a)
     for problem in result.problems:
-        print(f"note: {problem}", file=out)
+        print(f"note: {in_flags(problem)}", file=out)
     print(result.scorecard.to_text(), file=out)
     print(f"\nfilled {result.n_filled:,} cells in {result.seconds:.0f} s: {a.output}", file=out)
     if a.report:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -74,16 +74,21 @@ class ParquetFile(DataFile):
 
                 parquet_to_csv(whole, stream, packed=kind == "csv.gz")
             return
-        step = max(CELLS_AT_ONCE // (self.table.num_columns + len(extra)), 1)
-        parts = (
-            self._filled(pa, slice(begin, begin + step), filled, missing, extra)
-            for begin in range(0, len(self.table), step)
-        )
+        parts = self.filled_parts(filled, missing, extra)
         first = next(parts)
         with parquet.ParquetWriter(stream, first.schema, compression=self.compression) as writer:
             writer.write_table(first)
             for part in parts:
                 writer.write_table(part)
+
+    def filled_parts(
+        self, filled: FloatArray, missing: BoolArray, extra: Mapping[str, AnyArray]
+    ) -> Iterator[Any]:
+        """The table with its gaps filled, a few rows at a time: pyarrow tables."""
+        pa, _ = need_pyarrow()
+        step = max(CELLS_AT_ONCE // (self.table.num_columns + len(extra)), 1)
+        for begin in range(0, len(self.table), step):
+            yield self._filled(pa, slice(begin, begin + step), filled, missing, extra)
 
     def _filled(
         self, pa: Any, rows: slice, filled: FloatArray, missing: BoolArray, extra: Mapping[str, AnyArray]

@@ -27,6 +27,18 @@ def read_parquet(raw: bytes, reading: Reading | None = None) -> ParquetFile:
         table = file.read()
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"not a readable Parquet file: {error}.", cure="Write it again.") from None
+    return read_table(table, compression_of(file.metadata), reading)
+
+
+def compression_of(metadata: Any) -> str:
+    """How a file is packed, by its first column."""
+    packed = metadata.row_group(0).column(0).compression.lower() if metadata.num_row_groups else "snappy"
+    return {"uncompressed": "none"}.get(packed, packed)
+
+
+def read_table(table: Any, compression: str, reading: Reading) -> ParquetFile:
+    """Understand a pyarrow table, which is a Parquet file or some rows of one."""
+    pa, _ = need_pyarrow()
     names = table.column_names
     if not names or not len(table):
         raise InputError("the file has no rows or no columns.", cure="Give at least one of each.")
@@ -86,8 +98,6 @@ def read_parquet(raw: bytes, reading: Reading | None = None) -> ParquetFile:
     problems += [
         f"{one} may mean missing; if it does, say so (missing_values)." for one in sentinels if not one.sure
     ]
-    groups = file.metadata.num_row_groups
-    packed = file.metadata.row_group(0).column(0).compression.lower() if groups else "snappy"
     return ParquetFile(
         values=values,
         columns=kept,
@@ -103,7 +113,7 @@ def read_parquet(raw: bytes, reading: Reading | None = None) -> ParquetFile:
         sentinels=tuple(sentinels),
         kind=reading.kind,
         table=table,
-        compression={"uncompressed": "none"}.get(packed, packed),
+        compression=compression,
     )
 
 

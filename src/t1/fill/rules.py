@@ -79,6 +79,10 @@ class Rules:
         """Whether fills of this column are whole numbers."""
         return name in self.integer or self.kinds.get(name, NUMBER).integer
 
+    def states(self, name: str) -> tuple[float, ...]:
+        """The only values that a column of states has; none for a column of numbers."""
+        return self.kinds.get(name, NUMBER).states
+
     def rises(self, name: str) -> bool:
         """Whether the column is a counter, whose fills depend on the observations around their gap."""
         return self.kinds.get(name, NUMBER).monotone

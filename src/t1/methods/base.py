@@ -53,9 +53,13 @@ class Learning:
     seed: int = 102
     budget: Budget | None = None  # None: take your time
     periods: dict[Any, int | None] = field(default_factory=dict)  # of each series, by its id; found once
+    follows: dict[int, tuple[int, ...]] = field(
+        default_factory=dict
+    )  # columns that are copies or sums of others
     pattern: BoolArray | None = None  # (rows, vars): the table's own gaps, where more is hidden to judge by
     every: bool = False  # learn about every column, also those without gaps: the fit is to be kept
     weights: Any = None  # pretrained weights to start from: a path, "none", or None for the shipped ones
+    engine: str = "torch"  # what runs the pretrained network: torch, or onnx
     on_progress: OnProgress | None = None
     should_stop: Callable[[], bool] | None = None
     notes: list[str] = field(default_factory=list)  # what the user should know

@@ -9,6 +9,7 @@ import numpy as np
 from t1.arrays import FloatArray
 from t1.data.blocks import column_blocks
 from t1.methods.base import Fill, Learning
+from t1.methods.pooled import pooled
 from t1.methods.seasons import mean_cycle
 from t1.methods.simple import linear, locf, mean, nearest, over_season
 from t1.panel import Panel
@@ -73,7 +74,7 @@ class Seasonal:
     @classmethod
     def fit(cls, panel: Panel, learning: Learning) -> Self:
         cycles: dict[Any, FloatArray | None] = {}
-        for key, values, phase in zip(panel.ids, panel.series(), panel.phase.tolist(), strict=True):
+        for key, values, phase, _ in pooled(panel, learning.periods):
             period = learning.periods.get(key)
             if period is None or period >= len(values):
                 cycles[key] = None
@@ -82,10 +83,10 @@ class Seasonal:
         return cls(cycles)
 
     def fill(self, panel: Panel) -> Fill:
-        """A series without a season, or one that was not learned from, has no answer."""
+        """A series without a season has no answer; one that was not learned from takes that of None, if any."""
         out = np.full(panel.values.shape, np.nan)
         for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
-            cycle = self.cycles.get(key)
+            cycle = self.cycles.get(key, self.cycles.get(None))
             if cycle is None:
                 continue
             for block in column_blocks(out[span].shape):

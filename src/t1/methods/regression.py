@@ -10,6 +10,7 @@ import numpy.typing as npt
 from t1.arrays import BoolArray, FloatArray, IntArray
 from t1.data.blocks import BLOCK, column_blocks
 from t1.methods.base import Fill, Learning, Pace
+from t1.methods.pooled import pooled
 from t1.methods.seasons import check_table, find_period, mean_cycle, moments
 from t1.methods.simple import linear, over_season
 from t1.panel import Panel
@@ -17,6 +18,7 @@ from t1.panel import Panel
 OnShare = Callable[[float], None]  # is told which share of the work is done; may raise to end it
 
 REHEARSED = 1 << 16  # rows on which a regression is learned
+NOISE = 1e-5  # of standard units: a smaller feature is rounding of 32-bit numbers, and must not be blown up
 ROUNDS = 3  # of a regression
 SEEN_AT_ONCE = 4096  # cells whose features exist at once
 
@@ -152,27 +154,27 @@ class RegressionFill:
     def fit(cls, panel: Panel, learning: Learning) -> Self:
         """Learn every series by itself."""
         pace = Pace(learning, cls.name, times=3)  # judging and filling take about twice as long as learning
-        alone = len(panel.starts) == 1
+        alone = len(set(panel.ids)) == 1
         learned: dict[Any, Regression] = {}
-        series = zip(panel.ids, panel.series(), panel.phase.tolist(), panel.spans, strict=True)
-        for k, (key, values, phase, span) in enumerate(series):
+        for k, (key, values, phase, rows) in enumerate(pooled(panel, learning.periods)):
             found = learn_regression(
                 values,
                 learning.periods.get(key),
                 every=learning.every,
-                pattern=None if learning.pattern is None else learning.pattern[span],
+                pattern=None if learning.pattern is None else learning.pattern[rows],
                 on_share=pace if alone else None,
             )
             learned[key] = found.at_phase(phase)
-            pace((k + 1) / len(panel.ids))
+            pace((k + 1) / len(set(panel.ids)))
         return cls(learned)
 
     def fill(self, panel: Panel) -> Fill:
-        """Series that were not learned from have no answer."""
+        """A series that was not learned from takes what was learned under the id None, or has no answer."""
         out = np.full(panel.values.shape, np.nan)
         for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
-            if key in self.by_id:
-                for j, column in self.by_id[key].fill(panel.values[span], phase):
+            learned = self.by_id.get(key, self.by_id.get(None))
+            if learned is not None:
+                for j, column in learned.fill(panel.values[span], phase):
                     out[span, j] = column
         return Fill(out)
 
@@ -204,7 +206,8 @@ class _Filler:
             self.fill[block] = (linear(z) if cycle is None else over_season(z, cycle[:, block], phase)).T
             np.nan_to_num(self.fill[block], copy=False)  # nothing of it is known here: its mean
             self.season += [fill[gap] for fill, gap in zip(self.fill[block], self.hidden[block], strict=True)]
-        self.gappy: list[int] = np.flatnonzero(self.hidden.any(axis=1)).tolist()
+        seen = ~self.hidden.all(axis=1)  # of a column that is silent all the time nothing can be said
+        self.gappy: list[int] = np.flatnonzero(self.hidden.any(axis=1) & seen).tolist()
 
     def put(self, fills: dict[int, FloatArray]) -> None:
         """Replace the fills of some columns, each given at its gaps."""
@@ -218,8 +221,10 @@ class _Filler:
         size = np.diff(first, append=len(rows))
         before = np.repeat(rows[first] - 1, size)
         after = np.repeat(rows[first + size - 1] + 1, size)
-        start = np.where(before >= 0, before, after)
-        end = np.where(after < self.fill.shape[1], after, before)
+        last = self.fill.shape[1] - 1
+        # where nothing of the column is known, any row will do
+        start = np.minimum(np.where(before >= 0, before, after), last)
+        end = np.maximum(np.where(after <= last, after, before), 0)
         return _Sight(self, j, helpers[:, None], rows, start, end)
 
 
@@ -335,7 +340,7 @@ def _ridge(sight: _Sight, truth: FloatArray, known: BoolArray) -> FloatArray:
     n_cells = int(known.sum())
     products = np.asarray(products) / n_cells
     size = np.sqrt(products.diagonal()[:-1])
-    size = np.where(size > 1e-9, size, 1.0)
+    size = np.where(size > NOISE, size, 1.0)
     cross = products[:-1, -1] / size
     power, basis = np.linalg.eigh(products[:-1, :-1] / size / size[:, None])
     power = np.maximum(power, 0.0)
