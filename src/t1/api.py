@@ -488,8 +488,8 @@ def sense_file(
     if fitted is not None:
         check_columns(fitted.columns, file.columns)
         return sense_panel(fitted.judged, placed.panel, budget=budget)
-    learning = FitOptions(budget="fast").learning(clock.perf_counter())
-    judged = fit_panel(placed.panel, learning, method="t1", tune=False, kinds=file.kinds)
+    options = FitOptions(method="t1", budget="fast")
+    judged = _judge(placed, options.learning(clock.perf_counter()), options, file.kinds)
     return sense_panel(judged, placed.panel, budget=budget)
 
 
