@@ -20,7 +20,8 @@ from t1.bench import evaluate as evaluating
 from t1.bench import run as running
 from t1.bench.cost import costs
 from t1.bench.estimate import estimate
-from t1.bench.run import Limits, execute, is_done
+from t1.bench.limits import Limits
+from t1.bench.run import execute, is_done
 from t1.bench.scenarios import (
     CHUNK,
     KINDS,

@@ -14,8 +14,9 @@ from plain_t1 import PlainT1
 from t1.bench import attention
 from t1.bench.efficiency import cost_runs, defined
 from t1.bench.findings import findings
+from t1.bench.limits import Limits
 from t1.bench.page import results_page
-from t1.bench.run import Limits, execute, is_done
+from t1.bench.run import execute, is_done
 from t1.bench.show import SPECIAL, draw, sheets
 from t1.bench.standard import standard
 from t1.bench.store import Store
@@ -29,7 +30,6 @@ from t1.models.t1 import T1, T1Config
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 RATES = ("0.1", "0.3", "0.5", "0.7")
-NOTHING = {"residual_scale": 0.1}
 
 
 @pytest.fixture
