@@ -92,7 +92,7 @@ def _cost(a: argparse.Namespace) -> int:
 
 
 def _paper(a: argparse.Namespace) -> int:
-    from t1.bench.paper import printed
+    from t1.bench.paper import printed, printed_names
     from t1.bench.sheet import render
 
     print("\n".join(printed_names()) if a.table is None else render(printed(a.table), a.format))
