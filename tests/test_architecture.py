@@ -19,7 +19,7 @@ FLOORS = [
     {"train", "average", "run_state", "schedule", "source", "validation", "workers", "weights", "onnx"},
     {"methods"},
     {"fill", "pretrain"},
-    {"report", "bench", "live"},
+    {"report", "bench", "live", "sense"},
     {"options"},
     {"api", "client", "explaining", "imputer"},
     {"adapters", "bulk", "serve"},
