@@ -6,8 +6,9 @@ import torch
 
 import t1
 from t1 import weights
+from t1.bench.limits import Limits
 from t1.bench.methods import FITTED, method_fill, score_series, training_rows
-from t1.bench.run import Limits, execute, is_done
+from t1.bench.run import execute, is_done
 from t1.bench.scenarios import Scenario
 from t1.bench.standard import SERIES, UNTRAINED, standard
 from t1.bench.store import Store

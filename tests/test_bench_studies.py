@@ -14,8 +14,9 @@ from plain_t1 import PlainT1
 from t1.bench import attention
 from t1.bench.efficiency import cost_runs, defined
 from t1.bench.findings import findings
+from t1.bench.limits import Limits
 from t1.bench.page import results_page
-from t1.bench.run import Limits, execute, is_done
+from t1.bench.run import execute, is_done
 from t1.bench.show import SPECIAL, draw, sheets
 from t1.bench.standard import standard
 from t1.bench.store import Store
@@ -29,7 +30,6 @@ from t1.models.t1 import T1, T1Config
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 RATES = ("0.1", "0.3", "0.5", "0.7")
-NOTHING = {"residual_scale": 0.1}
 
 
 @pytest.fixture
@@ -433,7 +433,8 @@ def test_every_study_can_be_planned_shown_and_drawn(tmp_path, capsys):
             with pytest.raises(InputError, match="Run: t1 bench run"):
                 draw(name, store, tmp_path / "x.svg")
             continue
-        one = [study.datasets[0]] if study.datasets else ["ETTh1"]
+        usual = "PhysioNet2012" if name == "natural" else "ETTh1"
+        one = [study.datasets[0] if study.datasets else usual]
         if study.published or "cost" in study.kinds:
             assert sheets(name, store, data=one)
             draw(name, store, tmp_path / f"{name}.svg", one)

@@ -15,13 +15,14 @@ import pytest
 from bench_rows import row as any_row
 from t1.bench.cost import cost_table
 from t1.bench.notes import duration
+from t1.bench.overview import status
 from t1.bench.page import results_page
 from t1.bench.paper import DATASETS, MODELS, published
 from t1.bench.picture import _apart, cost_picture
 from t1.bench.sheet import Cell, Head, Sheet, render
 from t1.bench.standard import TITLES, standard
 from t1.bench.study import STUDIES
-from t1.bench.tables import status, table
+from t1.bench.tables import table
 from t1.bench.variants import line_up
 from t1.data.catalog import names, spec, usual_scale
 from t1.errors import InputError

@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 import torch
 
-from t1.bench.run import Limits
+from t1.bench.limits import Limits
 from t1.bench.scenarios import scenarios
 from t1.bench.standard import UNTRAINED
 from t1.bench.study import Run

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from t1.bench.cost import compared, cost_table
+from t1.bench.overview import headline
 from t1.bench.paper import DATASETS
 from t1.bench.sheet import Sheet, render
 from t1.bench.show import SPECIAL
 from t1.bench.standard import PAPER
 from t1.bench.store import Row, latest
 from t1.bench.study import MAX_EPOCHS, STUDIES
-from t1.bench.tables import headline, table
+from t1.bench.tables import table
 from t1.bench.variants import SMALL, Variant, changed_settings, line_up, recipe_of
 from t1.data.catalog import names, spec
 

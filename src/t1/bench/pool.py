@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
-from t1.bench.run import Limits, Outcome, execute
+from t1.bench.limits import Limits
+from t1.bench.run import Outcome, execute
 from t1.bench.store import Store
 from t1.bench.study import Run
 from t1.errors import T1Error

@@ -83,7 +83,8 @@ def training_ratio(rows: Sequence[Row], path: str | Path, data: Sequence[str] | 
             axes.set_xticks([float(p) for p in places])
             _style(axes, "missing share at test time", f"{dataset}, {title}")
         panels[i][0].set_ylabel("MSE", fontsize=8)
-    panels[0][-1].legend(fontsize=7)
+    drawn = [axes for axes in panels[0] if axes.get_lines()]
+    drawn[-1].legend(fontsize=7)
     write_figure(figure, path)
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from t1.bench.findings import findings
-from t1.bench.notes import cell_notes, ending, how_far, place, run_notes
-from t1.bench.paper import AVERAGE, DATASETS, KEYS, published
+from t1.bench.notes import cell_notes, how_far, place, run_notes
+from t1.bench.paper import AVERAGE, KEYS, published
 from t1.bench.sheet import DASH, MARK, Cell, Head, Sheet
 from t1.bench.standard import SERIES, TITLES
 from t1.bench.store import Row
 from t1.bench.study import STUDIES, Study
-from t1.bench.variants import Variant, line_up, shown
-from t1.durations import duration
+from t1.bench.variants import Variant, shown
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
@@ -54,12 +53,14 @@ class Figure:
         """Ours, the paper's and the difference, those of them that the table has columns for."""
         marked = MARK * (self.full < self.seeds)
         # deviations are shown side by side or not at all
-        theirs = _cell(self.paper, math.nan if math.isnan(self.std) else self.paper_std, self.paper_best)
-        ours = replace(_cell(self.value, self.std, self.best, marked), how_far=self.how_far.strip(DASH))
+        theirs = figure_cell(
+            self.paper, math.nan if math.isnan(self.std) else self.paper_std, self.paper_best
+        )
+        ours = replace(figure_cell(self.value, self.std, self.best, marked), how_far=self.how_far.strip(DASH))
         return [ours, theirs, _difference(self.value, self.paper)][: len(columns)]
 
 
-def _cell(value: float, std: float, bold: bool, mark: str = "") -> Cell:
+def figure_cell(value: float, std: float, bold: bool, mark: str = "") -> Cell:
     if math.isnan(value):
         return Cell(DASH)
     spread = "" if math.isnan(std) else f" ± {std:.3f}"
@@ -289,45 +290,6 @@ def _legend(variants: Sequence[Variant], wide: bool, found: Figures, places: Pla
     return legend
 
 
-def status(rows: Sequence[Row], claimed: Callable[[str], bool]) -> Sheet:
-    """One line per run: how far it is; `claimed` tells whether a process is at it now."""
-    order, lines = list(DATASETS), []
-    for variant, each in line_up(rows).items():
-        for run in {row.id: None for row in each}:
-            mine = [row for row in each if row.id == run]
-            last = max(mine, key=lambda row: (row.steps, row.finished))
-            loss = last.best_valid
-            cells = (
-                *(Cell(run), Cell(last.dataset), Cell(variant.label), Cell(str(last.seed), last.seed)),
-                Cell(", ".join(sorted({row.scenario for row in mine}))),
-                Cell(str(last.epochs), last.epochs),
-                Cell(DASH) if loss is None else Cell(f"{loss:.4f}", loss),
-                Cell("running now" if claimed(run) else ending(last)),
-                Cell(duration(last.train_seconds), last.train_seconds),
-                Cell(last.finished),
-            )
-            at = order.index(last.dataset) if last.dataset in order else len(order)
-            lines.append(((at, last.dataset, variant.order, last.seed, run), cells))
-    names = (
-        "run",
-        "dataset",
-        "model",
-        "seed",
-        "scenarios",
-        "epochs",
-        "best loss",
-        "ended by",
-        "time",
-        "when",
-    )
-    return Sheet(
-        title="Runs",
-        heads=tuple(Head(name, words=name not in ("seed", "epochs", "best loss")) for name in names),
-        lines=tuple(cells for _, cells in sorted(lines, key=lambda line: line[0])),
-        notes=() if lines else ("Nothing has run yet.",),
-    )
-
-
 def by_place(
     study_name: str, rows: Sequence[Row], data: Sequence[str] | None = None
 ) -> dict[str, dict[tuple[str, str], Figure]]:
@@ -361,25 +323,3 @@ def averages(
         for where, each in places.items()
     }
     return {name: each for name, each in means.items() if each}
-
-
-def headline(rows: Sequence[Row]) -> Sheet:
-    """What a newcomer reads first: the mean error over the ratios of each dataset, T1 beside the paper's."""
-    labels = [variant.label for variant in (Variant("t1"), Variant("t1", "plus"), Variant("linear"))]
-    lines = []
-    for study in ("point", "natural"):
-        for dataset, each in averages(study, rows).items():
-            line = [each.get(label, Figure()) for label in labels]
-            ours = [replace(figure.cells(["MSE"])[0], bold=False) for figure in line]
-            if any(figure.seeds for figure in line):
-                lines.append((Cell(dataset), _cell(line[0].paper, math.nan, False), *ours))
-    names = ("dataset", "T1, published", "T1", "T1+", "Linear interpolation")
-    return Sheet(
-        title="T1 beside the paper",
-        heads=tuple(Head(name, words=name == "dataset") for name in names),
-        lines=tuple(lines),
-        notes=(
-            "MSE, the mean over the missing ratios. T1: the paper's recipe. T1+: the share of hidden cells "
-            f"is drawn per window. {MARK} a budget ended the training before the protocol did: see below.",
-        ),
-    )

@@ -2,15 +2,16 @@
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from t1.cli.bench_show import add_cost, add_figure, add_paper, add_status, add_store, add_table, names
 from t1.cli.interrupt import interruptible
 from t1.cli.many import add_on
 from t1.errors import InputError, T1Error
 
 if TYPE_CHECKING:
-    from t1.bench.run import Limits, Outcome
+    from t1.bench.limits import Limits
+    from t1.bench.run import Outcome
     from t1.bench.study import Run
 
 
@@ -21,11 +22,11 @@ def add_bench(p: argparse.ArgumentParser) -> None:
     _add_score(
         commands.add_parser("score", help="score kept weights again where a scenario lacks; no training")
     )
-    _add_table(commands.add_parser("table", help="our figures beside the published ones"))
-    _add_figure(commands.add_parser("figure", help="what a study compares, ours and published, as a picture"))
-    _add_cost(commands.add_parser("cost", help="accuracy beside training time: a table and a picture"))
-    _add_paper(commands.add_parser("paper", help="the tables that the paper prints"))
-    _add_status(commands.add_parser("status", help="which runs are done, and how far"))
+    add_table(commands.add_parser("table", help="our figures beside the published ones"))
+    add_figure(commands.add_parser("figure", help="what a study compares, ours and published, as a picture"))
+    add_cost(commands.add_parser("cost", help="accuracy beside training time: a table and a picture"))
+    add_paper(commands.add_parser("paper", help="the tables that the paper prints"))
+    add_status(commands.add_parser("status", help="which runs are done, and how far"))
 
 
 def _add_run(p: argparse.ArgumentParser) -> None:
@@ -38,8 +39,8 @@ def _add_run(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "study", metavar="STUDY", help="point, block, natural, ablation, ...; a wrong name lists all"
     )
-    p.add_argument("--data", type=_names, default=[], metavar="A,B", help="datasets (default: the study's)")
-    p.add_argument("--models", type=_names, default=[], metavar="A,B", help="default: the study's, mostly t1")
+    p.add_argument("--data", type=names, default=[], metavar="A,B", help="datasets (default: the study's)")
+    p.add_argument("--models", type=names, default=[], metavar="A,B", help="default: the study's, mostly t1")
     p.add_argument("--seeds", type=_numbers, default=[102], metavar="N,N", help="default: 102")
     p.add_argument("--split", choices=("paper", "disjoint"), default="paper", help="disjoint: no shared rows")
     p.add_argument("--size", choices=("paper", "small"), default="paper", help="small where declared")
@@ -76,7 +77,7 @@ def _add_scoring(p: argparse.ArgumentParser) -> None:
         help="score every N-th test window: for systems that take minutes to fill one (default: 1)",
     )
     p.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
-    _add_store(p)
+    add_store(p)
 
 
 def _add_score(p: argparse.ArgumentParser) -> None:
@@ -86,62 +87,13 @@ def _add_score(p: argparse.ArgumentParser) -> None:
     )
     p.set_defaults(run=_score, jobs=None, on=None)
     p.add_argument("--study", help="only its runs, also in what it measures besides: representation")
-    p.add_argument("--data", type=_names, default=[], metavar="A,B", help="only these datasets")
-    p.add_argument("--models", type=_names, default=[], metavar="A,B", help="only these models")
+    p.add_argument("--data", type=names, default=[], metavar="A,B", help="only these datasets")
+    p.add_argument("--models", type=names, default=[], metavar="A,B", help="only these models")
     _add_scoring(p)
 
 
-def _add_table(p: argparse.ArgumentParser) -> None:
-    p.set_defaults(run=_table)
-    p.add_argument("study", metavar="STUDY")
-    p.add_argument("--data", type=_names, default=None, metavar="A,B", help="only these datasets")
-    p.add_argument("--models", type=_names, default=None, metavar="A,B", help="only these models")
-    p.add_argument("--metric", choices=("mse", "mae", "both"), default=None)
-    p.add_argument("--format", default="md", help="md, html, latex or csv")
-    _add_store(p)
-
-
-def _add_figure(p: argparse.ArgumentParser) -> None:
-    p.set_defaults(run=_figure)
-    p.add_argument("study", metavar="STUDY")
-    p.add_argument("--data", type=_names, default=None, metavar="A,B", help="only these datasets")
-    p.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        nargs="+",
-        metavar="FILE",
-        help="one or more .svg, .png or .pdf files",
-    )
-    _add_store(p)
-
-
-def _add_cost(p: argparse.ArgumentParser) -> None:
-    p.set_defaults(run=_cost)
-    p.add_argument("--data", required=True, metavar="NAME", help="one dataset")
-    p.add_argument("--picture", metavar="FILE", help="draw error over training time: .svg or .png")
-    p.add_argument("--format", default="md", help="md, html, latex or csv")
-    _add_store(p)
-
-
-def _add_paper(p: argparse.ArgumentParser) -> None:
-    p.set_defaults(run=_paper)
-    p.add_argument("table", nargs="?", help="one of them (default: list their names)")
-    p.add_argument("--format", default="md", help="md, html, latex or csv")
-
-
-def _add_status(p: argparse.ArgumentParser) -> None:
-    p.set_defaults(run=_status)
-    p.add_argument("--page", metavar="FILE", help="also write the page of all tables, with its pictures")
-    _add_store(p)
-
-
-def _add_store(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--store", default="results", metavar="FOLDER", help="where rows are (default: results)")
-
-
 def _run(a: argparse.Namespace) -> int:
-    from t1.bench.run import Limits
+    from t1.bench.limits import Limits
     from t1.bench.store import Store
     from t1.bench.study import STUDIES
     from t1.schedule import seconds_of
@@ -199,7 +151,7 @@ def _measure(a: argparse.Namespace, chosen: dict[str, Any]) -> int:
 
 
 def _score(a: argparse.Namespace) -> int:
-    from t1.bench.run import Limits
+    from t1.bench.limits import Limits
     from t1.bench.store import Store
     from t1.bench.study import STUDIES
 
@@ -279,86 +231,8 @@ def _dry_run(runs: list["Run"], store: Any, limits: "Limits", device: str) -> in
     return 2 if failed else 0
 
 
-def _table(a: argparse.Namespace) -> int:
-    from t1.bench.sheet import render
-    from t1.bench.show import sheets
-    from t1.bench.store import Store
-
-    found = sheets(a.study, Store(a.store), data=a.data, models=a.models, metric=a.metric)
-    print("\n\n".join(render(sheet, a.format) for sheet in found))
-    return 0
-
-
-def _figure(a: argparse.Namespace) -> int:
-    from t1.bench.show import draw
-    from t1.bench.store import Store
-
-    for path in a.output:
-        draw(a.study, Store(a.store), path, a.data)
-        print(f"picture: {Path(path).resolve()}", file=sys.stderr)
-    return 0
-
-
-def _cost(a: argparse.Namespace) -> int:
-    from t1.bench.cost import cost_table
-    from t1.bench.picture import cost_picture
-    from t1.bench.sheet import render
-    from t1.bench.store import Store
-    from t1.bench.study import dataset_name
-    from t1.data.catalog import spec
-
-    rows = Store(a.store).rows()
-    name = dataset_name(spec(a.data), a.data)
-    print(render(cost_table(rows, name), a.format))
-    if a.picture:
-        cost_picture(rows, name, a.picture)
-        print(f"picture: {Path(a.picture).resolve()}", file=sys.stderr)
-    return 0
-
-
-def _paper(a: argparse.Namespace) -> int:
-    from t1.bench.paper import printed, printed_names
-    from t1.bench.sheet import render
-
-    print("\n".join(printed_names()) if a.table is None else render(printed(a.table), a.format))
-    return 0
-
-
-def _status(a: argparse.Namespace) -> int:
-    from t1.bench.cost import compared
-    from t1.bench.page import compared_studies, measured_studies, picture_name, results_page
-    from t1.bench.picture import cost_picture
-    from t1.bench.sheet import render
-    from t1.bench.show import draw
-    from t1.bench.store import Store, latest
-    from t1.bench.tables import status
-    from t1.data.atomic import open_target
-
-    store = Store(a.store)
-    rows = store.rows()
-    print(render(status(latest(rows), store.claimed), "md"))
-    for run_id, title, hours in store.unfinished():
-        now = "in training now" if store.claimed(run_id) else "not finished: the same command goes on"
-        print(f"\n{run_id}  {title}: {hours:.2f} h of training so far, {now}")
-    if a.page:
-        page = Path(a.page).resolve()
-        with open_target(a.page) as stream:
-            stream.write(results_page(rows).encode())
-            for name in compared(rows):
-                cost_picture(rows, name, page.parent / picture_name(name))
-            for name in (*compared_studies(rows), *measured_studies(rows)):
-                for kind in ("svg", "png"):
-                    draw(name, store, page.parent / f"{name}.{kind}")
-        print(f"page: {page}", file=sys.stderr)
-    return 0
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def _numbers(text: str) -> list[int]:
-    return [int(number) for number in _names(text)]
+    return [int(number) for number in names(text)]
 
 
 def _settings(given: list[str]) -> dict[str, Any]:
