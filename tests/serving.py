@@ -1,5 +1,6 @@
 """A real server process for the tests: started, asked, killed, started again."""
 
+import atexit
 import io
 import os
 import re
@@ -24,6 +25,7 @@ class Served:
         self.command = [*under, sys.executable, *(["-m", "t1.cli"] if script is None else [script])]
         self.port = port
         self.log = Path(tempfile.mkstemp(prefix="t1-serve-", suffix=".log")[1])
+        atexit.register(lambda: self.process.poll() is None and self.process.kill())  # of a test that failed
         self.start()
 
     def start(self):

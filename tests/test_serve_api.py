@@ -146,6 +146,20 @@ def test_the_cells_of_a_gap_are_told(server, done):
     problem(server.http.get(f"/v1/jobs/{job['id']}/cells", params={"column": "no", "row": 1}), 404, "column")
 
 
+def test_a_fill_is_explained_by_the_model_that_was_kept(server, done):
+    job, _ = done
+    origin = pd.read_csv(io.StringIO(server.http.get(job["links"]["provenance"]).text))
+    one = origin.iloc[0]
+    where = {"column": one["column"], "row": int(one["row"])}
+    found = server.http.get(f"/v1/jobs/{job['id']}/explain", params=where).json()
+    assert found["column"] == one["column"] and found["method"] == one["method"]
+    assert found["value"] == pytest.approx(one["value"], abs=0.02 * found["spread"])
+    assert {line["column"] for line in found["columns"]} == {"x0", "x1"}
+    problem(server.http.get(f"/v1/jobs/{job['id']}/explain", params={**where, "row": 10**6}), 422, "row")
+    bare = server.wait(server.job(csv_of(waves(60)), method="linear", budget="fast")["id"])
+    problem(server.http.get(f"/v1/jobs/{bare['id']}/explain", params=where), 409, "keep_model")
+
+
 # --- what was understood
 
 

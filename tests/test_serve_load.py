@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import sqlite3
+import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -74,8 +75,8 @@ def test_many_jobs_of_many_clients_are_all_run_once_and_in_turn(tmp_path):
     table = waves(40, 2)
     raw = csv_of(table)
     # the first client queues half of all jobs before the others come
-    greedy = JOBS // 2
-    each = (JOBS - greedy) // (CLIENTS - 1)
+    each = JOBS // 2 // (CLIENTS - 1)
+    greedy = JOBS - each * (CLIENTS - 1)
     asked = ["c0"] * greedy + [f"c{k}" for _ in range(each) for k in range(1, CLIENTS)]
     began = time.monotonic()
     with ThreadPoolExecutor(8) as pool:
@@ -99,7 +100,7 @@ def test_many_jobs_of_many_clients_are_all_run_once_and_in_turn(tmp_path):
         poorest = min((turns[client] for client, n in waiting.items() if n), default=turns[row["client"]])
         assert turns[row["client"]] <= poorest + 2, turns  # two workers take their turns at the same moment
     server.stop()
-    print(f"\n{len(asked)} jobs of {CLIENTS} clients: queued in {queued:.0f} s, all done after {took:.0f} s")
+    tell(f"{len(asked)} jobs of {CLIENTS} clients: queued in {queued:.0f} s, all done after {took:.0f} s")
 
 
 def test_kill_9_in_the_middle_loses_nothing(tmp_path):
@@ -138,7 +139,11 @@ def test_kill_9_in_the_middle_loses_nothing(tmp_path):
     assert folders == {row["id"] for row in rows}
     server.stop()
     assert not [pid for pid in seen if alive(pid)]  # no worker outlives its server
-    print(f"\n{KILLS} kills: {dict(states)}, {again} taken up again, {time.monotonic() - began:.0f} s")
+    tell(f"{KILLS} kills: {dict(states)}, {again} taken up again, {time.monotonic() - began:.0f} s")
+
+
+def tell(text):
+    sys.stderr.write(f"\n{text}\n")  # shown by pytest -s
 
 
 def alive(pid):

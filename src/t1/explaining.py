@@ -78,7 +78,7 @@ def explain(
 def explain_file(
     source: str | Path,
     column: str,
-    at: str,
+    at: str | int,
     *,
     series: str | None = None,
     reading: Mapping[str, Any],

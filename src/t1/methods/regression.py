@@ -208,8 +208,7 @@ class _Filler:
             self.fill[block] = (linear(z) if cycle is None else over_season(z, cycle[:, block], phase)).T
             np.nan_to_num(self.fill[block], copy=False)  # nothing of it is known here: its mean
             self.season += [fill[gap] for fill, gap in zip(self.fill[block], self.hidden[block], strict=True)]
-        seen = ~self.hidden.all(axis=1)  # of a column that is silent all the time nothing can be said
-        self.gappy: list[int] = np.flatnonzero(self.hidden.any(axis=1) & seen).tolist()
+        self.gappy: list[int] = np.flatnonzero(self.hidden.any(axis=1)).tolist()
 
     def put(self, fills: dict[int, FloatArray]) -> None:
         """Replace the fills of some columns, each given at its gaps."""

@@ -21,6 +21,8 @@ from t1.serve.settings import Settings
 from t1.serve.store import JobStore
 from t1.serve.tickets import Tickets
 
+WARM_SECONDS = 600.0  # to import and load everything on a busy machine
+
 
 class Bell:
     """Wakes those who watch a job, from any thread."""
@@ -66,25 +68,27 @@ class Direct:
     def warm(self) -> None:
         """Start the processes now, so that the first caller need not wait."""
         for _ in self.executors:
-            self._threads.submit(self._ask, "warm", ())
+            self._threads.submit(self._ask, "warm", (), WARM_SECONDS)
 
     async def ask(self, kind: str, *arguments: Any) -> Any:
         if self.waiting >= self.settings.max_waiting:
             raise Refused(503, "too many requests are waiting", headers={"Retry-After": "5"})
         self.waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._ask, kind, arguments)
+            return await asyncio.get_running_loop().run_in_executor(
+                self._threads, self._ask, kind, arguments, self.settings.max_direct_time
+            )
         finally:
             self.waiting -= 1
 
-    def _ask(self, kind: str, arguments: tuple[Any, ...]) -> Any:
+    def _ask(self, kind: str, arguments: tuple[Any, ...], seconds: float) -> Any:
         executor = self._idle.get()
         try:
-            return executor.ask(kind, *arguments, seconds=self.settings.max_direct_time)
+            return executor.ask(kind, *arguments, seconds=seconds)
         except OutOfTime:
             raise Refused(
                 504,
-                f"it took longer than {self.settings.max_direct_time:.0f} s",
+                f"it took longer than {seconds:.0f} s",
                 cure="Create a job instead: POST /v1/jobs.",
             ) from None
         except WorkerLost as why:

@@ -68,7 +68,7 @@ class LocalExecutor:
                 pipe.send((kind, arguments))
             while True:
                 if not pipe.poll(max(deadline - monotonic(), 0)):
-                    self.kill()
+                    self.close()  # and wait for its end, so that nobody talks to a dying process
                     raise OutOfTime
                 what, value = pipe.recv()
                 if what == "event":

@@ -100,7 +100,8 @@ class Guard:
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = scope.get("route")
-        template = getattr(route, "path", "other")
+        own = scope["path"] == "/" or scope["path"].startswith("/static/")
+        template = "page" if own else getattr(route, "path", "other")
         self.core.measures.answered(scope["method"], template, status, seconds)
         shown = ID.sub(r"\1…", scope["path"]) if template != "other" else "(unknown path)"
         LOG.info("%s %s %d %.0f ms", scope["method"], shown, status, 1000 * seconds)

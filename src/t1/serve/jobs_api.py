@@ -22,9 +22,13 @@ from t1.serve.scheduler import remove
 from t1.serve.store import Job, StoredFile, new_id
 from t1.serve.tickets import attachment
 from t1.serve.uploads import form_of, keep, link, options_of, room_for, upload_of, whole_body
-from t1.serve.views import CellsView, JobOrder, JobView, job_view
+from t1.serve.views import CellsView, ExplanationView, JobOrder, JobView, job_view
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+EVENT = {
+    "type": "object",
+    "properties": {"event": {"type": "string"}, "data": {"type": "string", "description": "the job as JSON"}},
+}
 STILL_HERE = 15.0  # seconds after which a silent stream of events gives a sign of life
 ORDER = {
     "required": True,
@@ -96,7 +100,7 @@ def state(id: str, core: TheCore) -> JobView:
     "/{id}/events",
     response_class=StreamingResponse,
     responses={
-        200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "events"},
+        200: {"content": {"text/event-stream": {"schema": EVENT}}, "description": "events"},
         **responses(404),
     },
     summary="The job each time it changes, as server-sent events; the last one when it is over",
@@ -196,6 +200,32 @@ def cells(
     place: Annotated[int | None, Query(ge=0, description="or where the report draws it")] = None,
 ) -> CellsView:
     return gap_at(core.scheduler.attempt(_done(core, id)), column, row=row, time=time, place=place)
+
+
+@router.get(
+    "/{id}/explain",
+    responses=responses(404, 409, 413, 503, 504),
+    summary="From which columns a fill was taken; of a job that kept its model",
+)
+async def explain(
+    id: str,
+    core: TheCore,
+    column: Annotated[str, Query(max_length=1000)],
+    row: Annotated[int, Query(ge=0, le=10**12, description="of the cell, the first is 0")],
+) -> ExplanationView:
+    job = await asyncio.to_thread(_done, core, id)
+    model = None if job.model is None else await asyncio.to_thread(core.store.model, job.model)
+    if model is None:
+        raise Refused(
+            409,
+            "the job kept no model to explain it by",
+            cure="Create it with keep_model.",
+            field="keep_model",
+        )
+    source = core.scheduler.folder(id) / job.source
+    folder = core.settings.folder / "models" / model["id"]
+    found = await core.direct.ask("explain", source, column, row, dict(job.options), folder)
+    return ExplanationView(**found)
 
 
 @router.post("/{id}/stop", responses=responses(404, 409), summary="Stop learning, fill with the best so far")

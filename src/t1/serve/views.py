@@ -129,6 +129,27 @@ class CellsView(BaseModel):
     more: int = Field(description="cells of the gap that are not listed")
 
 
+class WithoutColumn(BaseModel):
+    """What the fill would be without a column nearby."""
+
+    column: str
+    without: float | None
+    moved: float | None = Field(description="how far the fill moves")
+    attention: float | None = Field(description="the share of T1's attention, where T1 fills")
+
+
+class ExplanationView(BaseModel):
+    """From which columns the fill of a cell was taken."""
+
+    column: str
+    time: str | None
+    value: float
+    method: str
+    gap: int
+    spread: float
+    columns: list[WithoutColumn]
+
+
 class ModelView(BaseModel):
     """A fitted fill that was kept."""
 

@@ -197,6 +197,24 @@ def look_at(source: Path, options: Mapping[str, Any], max_unpacked: int, max_cel
     }
 
 
+def explain_at(
+    source: Path, column: str, row: int, options: Mapping[str, Any], model: Path
+) -> dict[str, Any]:
+    """From which columns and which stretch the fill of a cell was taken, by the model that filled it."""
+    from t1.explaining import explain_file
+
+    chosen: JobOptions = parse(JobOptions, dict(options))
+    try:
+        found = explain_file(
+            source, column, row, reading=chosen.reading(), options=chosen.fit_options(), model=model
+        )
+    except InputError as error:
+        option = "row" if error.option == "at" else error.option
+        raise InputError(told(error, source, model), cure=error.cure, option=option) from None
+    plain: dict[str, Any] = json.loads(json.dumps(found.to_dict(), default=str))
+    return plain
+
+
 def _names(given: Any) -> tuple[str, ...]:
     return () if given is None else (given,) if isinstance(given, str) else tuple(given)
 

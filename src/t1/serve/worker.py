@@ -93,6 +93,11 @@ class _Desk:
 
         return look_at(*arguments)
 
+    def explain(self, *arguments: Any) -> dict[str, Any]:
+        from t1.serve.work import explain_at
+
+        return explain_at(*arguments)
+
     def fill(
         self, body: bytes, media: str, answer: str, query: dict[str, Any], most_cells: int, model: Path | None
     ) -> bytes:

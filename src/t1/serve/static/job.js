@@ -122,8 +122,36 @@ async function showCells(query) {
   const words = `${found.column}: a gap of ${first.gap_length.toLocaleString("en")} row${first.gap_length === 1 ? "" : "s"}. ${tested}${found.more ? ` ${found.more} further cells are in the provenance.` : ""}`;
   const table = el("table", {}, el("thead", {}, el("tr", {}, ...heads.map(head => el("th", { scope: "col", textContent: head })))), el("tbody", {}, ...rows));
   const scroll = el("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "The cells of the gap" }, table);
-  $("cells").replaceChildren(el("p", { textContent: words }), scroll);
+  $("cells").replaceChildren(el("p", { textContent: words }), scroll, origin(found));
   $("cells-column").value = found.column;
+}
+
+// Where the fill of the cell in the middle of a gap came from: how far it moves without each column.
+function origin({ column, cells }) {
+  const place = el("div", { className: "origin" });
+  const middle = cells.filter(cell => cell.row !== null && cell.value !== null)[Math.floor(cells.length / 2)] ?? cells[0];
+  if (!job.model || middle.row === null) {
+    place.append(el("p", { className: "soft", textContent: "Where a fill came from can be asked when the model is kept (Options)." }));
+    return place;
+  }
+  const button = el("button", { type: "button", textContent: "Where did this fill come from?" });
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    button.textContent = "Filling it again without each column …";
+    const found = await attempt(() => ask("GET", `/v1/jobs/${job.id}/explain?${new URLSearchParams({ column, row: middle.row })}`));
+    button.remove();
+    if (!found) return;
+    const looked = found.columns.some(one => one.attention !== null);
+    const heads = ["Without", "The fill is", "Moved by", ...(looked ? ["T1 looked"] : [])];
+    const rows = found.columns.map(one => el("tr", {}, el("th", { scope: "row", textContent: one.column }),
+      el("td", { textContent: digits(one.without) }), el("td", { textContent: digits(one.moved) }),
+      ...(looked ? [el("td", { textContent: one.attention === null ? "–" : `${Math.round(100 * one.attention)} %` })] : [])));
+    const table = el("table", {}, el("thead", {}, el("tr", {}, ...heads.map(head => el("th", { scope: "col", textContent: head })))), el("tbody", {}, ...rows));
+    place.append(el("p", { textContent: `Row ${middle.row} was filled with ${digits(found.value)} by ${found.method}. The further the fill moves without a column, the more of it came from there.` }),
+      el("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Where the fill came from" }, table));
+  });
+  place.append(el("p", {}, button));
+  return place;
 }
 
 // The report tells how high it is, and which filled stretch was clicked.
