@@ -31,7 +31,11 @@ def tables() -> dict[str, pd.DataFrame]:
     )
     airports = t1.load_sample()
     airports.index = airports.index.tz_localize(None) if airports.index.tz is not None else airports.index
-    return {"ETTh1": ett, "Weather": weather.iloc[:, :10].resample("1h").first(), "airports": airports.iloc[:, :10]}
+    return {
+        "ETTh1": ett,
+        "Weather": weather.iloc[:, :10].resample("1h").first(),
+        "airports": airports.iloc[:, :10],
+    }
 
 
 def gaps(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
