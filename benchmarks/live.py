@@ -31,7 +31,11 @@ def tables() -> dict[str, pd.DataFrame]:
     )
     airports = t1.load_sample()
     airports.index = airports.index.tz_localize(None) if airports.index.tz is not None else airports.index
-    return {"ETTh1": ett, "Weather": weather.iloc[::6, :10], "airports": airports.iloc[:, :10]}
+    return {
+        "ETTh1": ett,
+        "Weather": weather.iloc[:, :10].resample("1h").first(),
+        "airports": airports.iloc[:, :10],
+    }
 
 
 def gaps(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
@@ -126,7 +130,8 @@ def soak(options: argparse.Namespace) -> None:
     step = known.index[1] - known.index[0]
     cpu, late, held = [], 0, []
     began = time.perf_counter()
-    for i in range(int(options.soak * options.rate)):
+    total = int(options.soak * options.rate)
+    for i in range(total):
         due = began + i / options.rate
         if (wait := due - time.perf_counter()) > 0:
             time.sleep(wait)
@@ -134,7 +139,7 @@ def soak(options: argparse.Namespace) -> None:
         a = time.process_time()
         live.push(rows[i % len(rows)], known.index[0] + i * step)
         cpu.append(time.process_time() - a)
-        if i % int(10 * options.rate) == 0:
+        if i % max(1, total // 40) == 0:
             held.append(round(rss(), 1))
             print(f"{i:>8,} rows  {time.perf_counter() - began:6.0f} s  {held[-1]:7.1f} MB", flush=True)
     seconds = time.perf_counter() - began

@@ -23,7 +23,7 @@ from t1.data.readers import READERS
 
 ROOT = Path(__file__).parents[1]
 ROWS = ROOT / "results" / "sense.jsonl"
-BUDGETS = (0, 5, 10, 20, 40)
+BUDGETS = (0, 10, 20, 40)
 LENGTH = 600  # rows of a stretch
 
 
@@ -63,19 +63,25 @@ def run(name: str, seed: int, columns: int) -> dict[str, object]:
     at = {c: j for j, c in enumerate(frame.columns)}
     chosen = [(r, at[c]) for r, c in zip(sensing.cells["row"], sensing.cells["column"], strict=True)]
     cells = np.argwhere(hidden)  # by time, then column
+
+    def even(k: int) -> np.ndarray:
+        return cells[((np.arange(k) + 0.5) * len(cells) / max(k, 1)).astype(int)]
+
+    shuffled = [rng.permutation(cells) for _ in range(2)]
+    plans = {
+        k: {"sense": [chosen[:k]], "even": [even(k)], "random": [order[:k] for order in shuffled]}
+        for k in BUDGETS
+    }
+    elsewhere = hidden.copy()  # the same cells for all plans: those that none of them measures
+    for row, column in (
+        cell for plan in plans.values() for each in plan.values() for some in each for cell in some
+    ):
+        elsewhere[row, column] = False
     errors: dict[str, list[float]] = {"sense": [], "even": [], "random": []}
     for k in BUDGETS:
-        plans = {
-            "sense": [chosen[:k]],
-            "even": [cells[((np.arange(k) + 0.5) * len(cells) / max(k, 1)).astype(int)]],
-            "random": [rng.permutation(cells)[:k] for _ in range(3)],
-        }
-        elsewhere = hidden.copy()
-        for row, column in (cell for several in plans.values() for plan in several for cell in plan):
-            elsewhere[row, column] = False
-        for plan, several in plans.items():
+        for plan, several in plans[k].items():
             found = []
-            for measured in several:
+            for measured in several if k else several[:1]:
                 left = hidden.copy()
                 for row, column in measured:
                     left[row, column] = False
@@ -125,12 +131,13 @@ def main() -> None:
     parser.add_argument("what", choices=("run", "draw"))
     parser.add_argument("tables", nargs="*", default=["ETTh1", "Weather", "AQI36"])
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first", type=int, default=0, help="seed")
     parser.add_argument("--columns", type=int, default=21, help="at most so many of a table")
     options = parser.parse_args()
     if options.what == "draw":
         draw()
         return
-    for seed in range(options.seeds):
+    for seed in range(options.first, options.first + options.seeds):
         for name in options.tables:
             row = run(name, seed, options.columns)
             with ROWS.open("a") as file:

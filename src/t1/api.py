@@ -31,11 +31,11 @@ from t1.methods.base import Learning
 from t1.options import FillOptions, FitOptions
 from t1.progress import OnProgress
 from t1.schedule import seconds_of
-from t1.sense.rank import Sensing, sense_panel
 
 if TYPE_CHECKING:  # these bring torch, which takes a second: bad input is told before
     from t1.fill.judged import JudgedFill
     from t1.live.fill import LiveFill
+    from t1.sense.rank import Sensing
 
 KIND = "fitted fill"
 OnUnderstood = Callable[[tuple[str, ...]], None]
@@ -208,6 +208,8 @@ class FittedFill:
 
         `allowed` (rows, columns) says which cells could be measured; the table must then have no absent rows.
         """
+        from t1.sense.rank import sense_panel
+
         frame = Frame.read(data, **self._reading(data))
         check_columns(self.columns, frame.columns)
         placed = Placed.of(frame.values, frame.columns, Timeline(len(frame.values), frame.time, frame.ids))
@@ -482,6 +484,8 @@ def sense_file(
     source: str | Path, *, reading: Mapping[str, Any], budget: int = 20, model: str | Path | None = None
 ) -> Sensing:
     """Where to measure next in a file; without a `model` a fill is fitted to it, and nothing is trained."""
+    from t1.sense.rank import sense_panel
+
     fitted = None if model is None else load(model)
     file = read_file(source, **reading)
     placed = Placed.of(file.values, file.columns, Timeline(len(file.values), file.time, file.ids))
@@ -489,7 +493,7 @@ def sense_file(
         check_columns(fitted.columns, file.columns)
         return sense_panel(fitted.judged, placed.panel, budget=budget)
     options = FitOptions(method="t1", budget="fast")
-    judged = _judge(placed, options.learning(clock.perf_counter()), options, file.kinds)
+    judged = _judge(placed, options.learning(clock.perf_counter(), every=True), options, file.kinds)
     return sense_panel(judged, placed.panel, budget=budget)
 
 
