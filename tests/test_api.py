@@ -248,3 +248,42 @@ def test_nothing_observed_is_refused():
 def test_weights_that_are_not_there_are_told():
     with pytest.raises(InputError, match="nowhere"):
         t1.impute(holes(driven(100)), weights="nowhere", **FAST)
+
+
+def test_a_copy_in_other_units_and_a_sum_are_filled_exactly(tmp_path):
+    """One long gap is too little to judge by; that the columns say the same, in every row, is not."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400).cumsum()
+    y = rng.normal(size=400).cumsum()
+    table = pd.DataFrame({"celsius": x, "fahrenheit": 1.8 * x + 32, "a": x, "b": y, "total": x + y})
+    table = table.drop(columns="a").assign(part=y * 0.5 + rng.normal(size=400))
+    table["sum"] = table["b"] + table["part"]
+    truth = table.drop(columns="total").copy()
+    holed = truth.copy()
+    holed.loc[100:121, "celsius"] = np.nan
+    holed.loc[200:210, "b"] = np.nan
+    holed.loc[300:304, ["celsius", "fahrenheit"]] = np.nan  # both: nothing follows
+    fitted = t1.fit(holed, budget="fast")
+    result = fitted.apply(holed)
+    np.testing.assert_allclose(result.data.loc[100:121, "celsius"], truth.loc[100:121, "celsius"], atol=1e-6)
+    np.testing.assert_allclose(result.data.loc[200:210, "b"], truth.loc[200:210, "b"], atol=1e-6)
+    assert result.data.notna().all().all()
+    assert any("related" in str(name) for name in result.provenance["method"])
+    fitted.save(tmp_path / "model")
+    again = t1.load(tmp_path / "model").apply(holed)
+    pd.testing.assert_frame_equal(again.data, result.data)
+
+
+def test_a_state_comes_with_the_probability_that_it_is_right():
+    state = (np.arange(600) // 25 % 2).astype(float)
+    table = pd.DataFrame({"pump": state, "flow": np.sin(np.arange(600) / 9)})
+    holed = table.copy()
+    holed.loc[np.arange(5, 600, 17), "pump"] = np.nan
+    holed.loc[np.arange(9, 600, 31), "flow"] = np.nan
+    where = t1.impute(holed, budget="fast").provenance
+    pump = where[where["column"] == "pump"]
+    assert set(pump["value"]) <= {0.0, 1.0} and pump["probability"].between(0.5, 1.0).all()
+    right = (table["pump"][pump["row"]].to_numpy() == pump["value"].to_numpy()).mean()
+    assert abs(right - pump["probability"].mean()) < 0.15
+    assert where.loc[where["column"] == "flow", "probability"].isna().all()
+    assert "probability" not in t1.impute(holed[["flow"]], budget="fast").provenance

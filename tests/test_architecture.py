@@ -14,19 +14,19 @@ FLOORS = [
     {"arrays", "errors", "registry", "durations"},
     {"panel"},
     {"data", "missing", "metrics", "synthetic"},
-    {"checkpoint", "device", "jobs", "memory", "progress"},
+    {"checkpoint", "device", "drawing", "jobs", "memory", "progress"},
     {"models"},
-    {"train", "average", "run_state", "schedule", "source", "validation", "workers", "weights"},
+    {"train", "average", "run_state", "schedule", "source", "validation", "workers", "weights", "onnx"},
     {"methods"},
     {"fill", "pretrain"},
-    {"report", "bench"},
+    {"report", "bench", "live", "sense"},
     {"options"},
-    {"api", "imputer"},
-    {"bulk"},
-    {"cli"},
+    {"api", "client", "explaining", "imputer"},
+    {"adapters", "bulk", "serve"},
+    {"cli", "__main__"},
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
-MODULES = sorted(p for p in SRC.rglob("*.py") if p != SRC / "__init__.py")
+MODULES = sorted(p for p in SRC.rglob("*.py") if p not in (SRC / "__init__.py", SRC / "__main__.py"))
 
 
 def room_of(path: Path) -> str:

@@ -20,6 +20,7 @@ def learned(
     code: np.ndarray | int = 0,
     event: np.ndarray | None = None,
     n_vars: int = 1,
+    known: str | None = None,
 ) -> Blend:
     """A blend from errors (methods, cells), each cell an event of its own unless told."""
     n = errors.shape[1]
@@ -30,6 +31,7 @@ def learned(
         np.broadcast_to(np.int8(code), n).copy() if np.ndim(code) == 0 else np.asarray(code, np.int8),
         np.arange(n) if event is None else event,
         np.ones(n_vars),
+        known,
     )
 
 
@@ -105,6 +107,18 @@ def test_few_events_must_be_further_ahead_than_many():
 def test_nothing_to_go_by_is_linear_and_untested():
     blend = learned(np.zeros((2, 0)))
     assert (blend.weights[..., 0] == 1).all() and not blend.tested.any()
+
+
+def test_pretrained_weights_fill_where_nothing_can_be_told_but_not_at_an_edge():
+    blend = learned(np.zeros((2, 0)), known="other")
+    assert (blend.weights[:, :N_INNER, 1] == 1).all() and (blend.weights[:, N_INNER:, 0] == 1).all()
+    assert not blend.tested.any()
+
+
+def test_pretrained_weights_lose_their_credit_where_cells_speak_against_them():
+    linear = np.abs(noise(60, 1.0)[0]) + 0.5
+    assert (learned(np.stack([linear, 1.5 * linear]), known="other").weights[0, 0] == [1, 0]).all()
+    assert learned(np.stack([linear, 0.9 * linear]), known="other").weights[0, 0, 1] > 0.5
 
 
 def test_a_copy_of_a_column_is_found_with_few_gaps():

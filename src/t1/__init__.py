@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from t1.api import fit as fit
     from t1.api import impute as impute
     from t1.api import load as load
+    from t1.client import Client as Client
     from t1.data.look import Look as Look
     from t1.data.look import look as look
     from t1.data.sample import load_sample as load_sample
+    from t1.explaining import explain as explain
+    from t1.fill.explanation import Explanation as Explanation
     from t1.fill.filled import Filled as Filled
     from t1.fill.scorecard import Scorecard as Scorecard
     from t1.imputer import T1Imputer as T1Imputer
@@ -26,6 +29,8 @@ __version__ = "0.1.0"
 
 # imported on first use: `import t1` stays fast, torch is loaded only when a model is wanted
 _LAZY = {
+    "Client": "t1.client",
+    "Explanation": "t1.fill.explanation",
     "Filled": "t1.fill.filled",
     "FilledTable": "t1.api",
     "FittedFill": "t1.api",
@@ -33,6 +38,7 @@ _LAZY = {
     "T1": "t1.models.t1",
     "T1Config": "t1.models.t1",
     "T1Imputer": "t1.imputer",
+    "explain": "t1.explaining",
     "fit": "t1.api",
     "impute": "t1.api",
     "load": "t1.api",

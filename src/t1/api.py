@@ -30,9 +30,12 @@ from t1.fill.scorecard import Scorecard
 from t1.methods.base import Learning
 from t1.options import FillOptions, FitOptions
 from t1.progress import OnProgress
+from t1.schedule import seconds_of
+from t1.sense.rank import Sensing, sense_panel
 
 if TYPE_CHECKING:  # these bring torch, which takes a second: bad input is told before
     from t1.fill.judged import JudgedFill
+    from t1.live.fill import LiveFill
 
 KIND = "fitted fill"
 OnUnderstood = Callable[[tuple[str, ...]], None]
@@ -124,6 +127,7 @@ class FittedFill:
     judged: JudgedFill
     reading: Mapping[str, Any] = field(default_factory=dict)  # the columns that say when and what a row is
     kinds: Mapping[str, Kind] = field(default_factory=dict)  # what each column is: no negative rain
+    clock: Mapping[str, int] = field(default_factory=dict)  # rows of the table; nanoseconds of a regular step
 
     @property
     def scorecard(self) -> Scorecard:
@@ -170,12 +174,51 @@ class FittedFill:
         rules = options.rules(placed.panel.times, kinds=self.kinds)
         return _filled_frame(frame, timeline, _fill(self.judged, placed, rules, options.intervals), began)
 
+    def live(
+        self,
+        *,
+        lag: int = 48,
+        intervals: float = 0.9,
+        step: str | None = None,
+        engine: str = "torch",
+        minimum: Mapping[str, float] | None = None,
+        maximum: Mapping[str, float] | None = None,
+        integer: Sequence[str] = (),
+    ) -> LiveFill:
+        """Fill rows as they arrive: `live.push(row, time)` gives the row filled, and earlier ones revised.
+
+        `lag` is for how many rows back fills are revised; `step` the time between rows ("1h"), where it is not
+        that of the fitted table.
+        """
+        rules = Rules(minimum=minimum or {}, maximum=maximum or {}, integer=integer, kinds=self.kinds)
+        every = self.clock.get("step") if step is None else round(seconds_of(step) * 1e9)
+        from t1.live.fill import LiveFill, with_engine
+
+        return LiveFill(
+            self.judged if engine == "torch" else with_engine(self.judged, engine),
+            rules,
+            lag=lag,
+            intervals=intervals,
+            step=every,
+            first_row=self.clock.get("rows", 0),
+        )
+
+    def sense(self, data: Any, *, budget: int = 20, allowed: BoolArray | None = None) -> Sensing:
+        """Where to measure next: missing cells of a table by what they would tell of the others; its columns.
+
+        `allowed` (rows, columns) says which cells could be measured; the table must then have no absent rows.
+        """
+        frame = Frame.read(data, **self._reading(data))
+        check_columns(self.columns, frame.columns)
+        placed = Placed.of(frame.values, frame.columns, Timeline(len(frame.values), frame.time, frame.ids))
+        return sense_panel(self.judged, placed.panel, budget=budget, allowed=allowed)
+
     def save(self, folder: str | Path) -> None:
         """Keep it in a folder: safetensors and JSON, never pickle."""
         from t1.fill.keep import save_kept
 
         things = {"fill": self.judged, "reading": dict(self.reading), "kinds": dict(self.kinds)}
-        save_kept(Path(folder), KIND, things)
+        save_kept(Path(folder), KIND, {**things, "clock": dict(self.clock)})
 
 
 def load(folder: str | Path) -> FittedFill:
@@ -188,7 +231,7 @@ def load(folder: str | Path) -> FittedFill:
     fill, reading, kinds = kept.get("fill"), kept.get("reading"), kept.get("kinds")
     if not isinstance(fill, JudgedFill) or not isinstance(reading, dict) or not isinstance(kinds, dict):
         raise InputError(f"{folder} was altered: no fitted fill is in it", cure=cure, option="model")
-    return FittedFill(fill, reading, kinds)
+    return FittedFill(fill, reading, kinds, kept.get("clock", {}))
 
 
 def fit(
@@ -220,11 +263,13 @@ def fit(
     frame = Frame.read(
         data, time=time, id=id, columns=columns, exclude=exclude, keep_sentinels=keep_sentinels
     )
-    placed = Placed.of(frame.values, frame.columns, Timeline(len(frame.values), frame.time, frame.ids))
+    timeline = Timeline(len(frame.values), frame.time, frame.ids)
+    placed = Placed.of(frame.values, frame.columns, timeline)
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     kinds = _kinds(frame, kind)
     judged = _judge(placed, learning, options, kinds)
-    return FittedFill(judged, {"time": time, "id": id, "keep_sentinels": keep_sentinels}, kinds)
+    reading = {"time": time, "id": id, "keep_sentinels": keep_sentinels}
+    return FittedFill(judged, reading, kinds, _clock(timeline))
 
 
 def impute(
@@ -239,6 +284,7 @@ def impute(
     method: str | None = None,
     budget: str | float = "30s",
     weights: str | Path | None = None,
+    engine: str = "torch",
     seed: int = 102,
     intervals: float | None = None,
     max_gap: int | None = None,
@@ -251,6 +297,8 @@ def impute(
 ) -> FilledTable:
     """Fill the gaps of a table: fit, then apply. Options as in `fit` and `FittedFill.apply`.
 
+    `engine="onnx"` runs the pretrained network in onnxruntime instead of torch; it cannot train.
+
     >>> import numpy as np, t1
     >>> table = np.column_stack([np.arange(60.0), np.arange(60.0) % 7])
     >>> table[10:14, 0] = np.nan
@@ -259,7 +307,7 @@ def impute(
     (4, False)
     """
     began = clock.perf_counter()
-    fit_options = FitOptions(method=method, budget=budget, weights=weights, seed=seed)
+    fit_options = FitOptions(method=method, budget=budget, weights=weights, engine=engine, seed=seed)
     options = FillOptions(
         intervals=intervals,
         max_gap=max_gap,
@@ -300,6 +348,14 @@ def _filled_frame(frame: Frame, timeline: Timeline, filled: Filled, began: float
         understood=frame.understood,
         seconds=clock.perf_counter() - began,
     )
+
+
+def _clock(timeline: Timeline) -> dict[str, int]:
+    """How many rows a table has, and the step that all its series share."""
+    steps = {None if grid is None or grid.months else grid.step for grid in timeline.grids}
+    step = steps.pop() if len(steps) == 1 else None
+    rows = max((len(rows) for rows in timeline.series), default=0)
+    return {"rows": rows} if step is None else {"rows": rows, "step": step}
 
 
 def _kinds(frame: Frame, given: Mapping[str, str] | None) -> dict[str, Kind]:
@@ -344,12 +400,13 @@ def impute_file(
     """
     began = clock.perf_counter()
     fitted = None if model is None else load(model)
-    if fitted is not None and fit_options.method is not None:
-        raise InputError(
-            "a fitted model brings its own methods, so none can be chosen",
-            cure="Leave one of the two out.",
-            option="method",
-        )
+    for option, given in (("method", fit_options.method), ("engine", fit_options.engine != "torch")):
+        if fitted is not None and given:
+            raise InputError(
+                "a fitted model brings its own methods, so none can be chosen",
+                cure="Leave one of the two out.",
+                option=option,
+            )
     file = read_file(source, **reading)
     timeline = Timeline(len(file.values), file.time, file.ids)
     kinds = file.kinds if fitted is None else fitted.kinds
@@ -404,15 +461,36 @@ def fit_file(
     file = read_file(source, **reading)
     if on_understood is not None:
         on_understood(file.understood)
-    placed = Placed.of(file.values, file.columns, Timeline(len(file.values), file.time, file.ids))
+    timeline = Timeline(len(file.values), file.time, file.ids)
+    placed = Placed.of(file.values, file.columns, timeline)
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     fitted = FittedFill(
         _judge(placed, learning, options, file.kinds),
-        {"time": file.time_column, "id": file.id_column},
+        {
+            "time": file.time_column,
+            "id": file.id_column,
+            "keep_sentinels": bool(reading.get("keep_sentinels", False)),
+        },
         file.kinds,
+        _clock(timeline),
     )
     fitted.save(folder)
     return fitted
+
+
+def sense_file(
+    source: str | Path, *, reading: Mapping[str, Any], budget: int = 20, model: str | Path | None = None
+) -> Sensing:
+    """Where to measure next in a file; without a `model` a fill is fitted to it, and nothing is trained."""
+    fitted = None if model is None else load(model)
+    file = read_file(source, **reading)
+    placed = Placed.of(file.values, file.columns, Timeline(len(file.values), file.time, file.ids))
+    if fitted is not None:
+        check_columns(fitted.columns, file.columns)
+        return sense_panel(fitted.judged, placed.panel, budget=budget)
+    options = FitOptions(method="t1", budget="fast")
+    judged = _judge(placed, options.learning(clock.perf_counter()), options, file.kinds)
+    return sense_panel(judged, placed.panel, budget=budget)
 
 
 def _added(placed: Placed, whole: Filled, panel: bool) -> AddedRows | None:

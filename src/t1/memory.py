@@ -9,6 +9,14 @@ M_MMAP_THRESHOLD = -3
 LARGEST_MMAP_THRESHOLD = 32 << 20  # glibc refuses more
 
 
+def give_back_memory() -> None:
+    """Hand freed memory back to the system now, where there is glibc."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+
 @cache
 def keep_freed_memory() -> bool:
     """Let glibc keep freed memory for the next step; True if it will, False where there is no glibc.

@@ -15,10 +15,12 @@ from t1.errors import InputError
 from t1.fill.rules import Rules
 from t1.methods.base import Budget, Learning
 from t1.methods.catalog import METHODS
+from t1.onnx.engine import check_libraries
 from t1.progress import OnProgress
 from t1.schedule import seconds_of
 
 QUALITY = 1800.0  # seconds that the budget "quality" trains at most; it stops when nothing gets better
+ENGINES = ("torch", "onnx")
 FAST = "fast"  # nothing is trained
 
 
@@ -29,14 +31,30 @@ class FitOptions:
     method: str | None = None  # None: methods are blended by what the rehearsal shows
     budget: str | float = "30s"
     weights: str | Path | None = None  # pretrained weights: None for the shipped ones, a folder, or "none"
+    engine: str = "torch"  # what runs the pretrained network; "onnx" needs no torch, and cannot train
     seed: int = 102
 
     def __post_init__(self) -> None:
         seconds_in(self.budget)
         if self.method is not None:
             METHODS[self.method]
+        self._check_engine()
         if not isinstance(self.seed, int) or self.seed < 0:
             raise InputError(f"a seed is a whole number from 0 on, got {self.seed!r}", option="seed")
+
+    def _check_engine(self) -> None:
+        if self.engine not in ENGINES:
+            raise InputError(
+                f"there is no engine {self.engine!r}", cure=f"Give {' or '.join(ENGINES)}.", option="engine"
+            )
+        if self.engine == "onnx" and (self.trains or self.weights == "none"):
+            raise InputError(
+                "the engine onnx runs the pretrained network, it cannot train one",
+                cure='Add the budget "fast", which trains nothing, or leave the engine out.',
+                option="engine",
+            )
+        if self.engine == "onnx":
+            check_libraries("onnxruntime", "onnx")
 
     @property
     def trains(self) -> bool:
@@ -59,6 +77,7 @@ class FitOptions:
             budget=budget if self.trains else None,
             every=every,
             weights=self.weights,
+            engine=self.engine,
             on_progress=on_progress,
             should_stop=should_stop,
         )

@@ -1,5 +1,7 @@
 """What a training run tells while it goes on, and one line on the terminal that shows it."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +24,28 @@ class Progress:
     steps_per_second: float | None
     seconds: float
     seconds_left: float | None  # by the budget that will end first; early stopping may come before
+    stage: str = "training"
+    best_error: float | None = (
+        None  # of the best method so far on hidden cells, in units of a column's spread
+    )
+
+    @classmethod
+    def at(cls, stage: str, best_error: float | None = None) -> Progress:
+        """A stage of the work in which nothing is trained."""
+        return cls(
+            step=0,
+            total_steps=None,
+            epoch=0,
+            train_loss=None,
+            valid_loss=None,
+            best_loss=None,
+            learning_rate=0.0,
+            steps_per_second=None,
+            seconds=0.0,
+            seconds_left=None,
+            stage=stage,
+            best_error=best_error,
+        )
 
 
 OnProgress = Callable[[Progress], None]
@@ -54,7 +78,7 @@ def progress_line(title: str) -> Iterator[OnProgress]:
 
 def describe(progress: Progress) -> str:
     """One line: epoch, time left, losses and speed, without what is not known."""
-    parts = [f"epoch {progress.epoch}"]
+    parts = [f"epoch {progress.epoch}"] if progress.epoch else [progress.stage]
     if progress.seconds_left is not None:
         parts.append(f"{duration(progress.seconds_left)} left")
     if progress.train_loss is not None:

@@ -23,6 +23,7 @@ CHANGEABLE = (
     "max_epochs",
     "max_steps",
     "max_seconds",
+    "clock",
     "patience",
     "schedule",
     "warmup",

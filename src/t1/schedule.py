@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from t1.errors import InputError
 
 Schedule = Literal["constant", "cosine", "trapezoid"]
+Clock = Literal["wall", "cpu"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,8 @@ class TrainConfig:
     average: float | None = None  # validate and keep a running average of the weights, with this decay
     max_epochs: int | None = 300
     max_steps: int | None = None
-    max_seconds: float | None = None  # wall clock, all sessions of a resumed run together
+    max_seconds: float | None = None  # all sessions of a resumed run together
+    clock: Clock = "wall"  # cpu: processor time, so that a busy machine does not shorten a training
     patience: int | None = 30  # stop after so many validations without a better loss
     validate_every: int | None = None  # in steps; None: after every epoch
     checkpoint_seconds: float = 30.0  # at least so often, and after every validation
@@ -56,6 +58,8 @@ class TrainConfig:
             raise InputError("adam has no weight decay.\nUse optimiser='adamw', or weight_decay=0.")
         if self.max_seconds is not None:
             self._number("max_seconds", above=0)
+        if self.clock not in get_args(Clock):
+            raise InputError(f"unknown clock {self.clock!r}.\nUse {', '.join(get_args(Clock))}.")
         if self.schedule not in get_args(Schedule):
             raise InputError(f"unknown schedule {self.schedule!r}.\nUse {', '.join(get_args(Schedule))}.")
         if self.max_epochs is None and self.max_steps is None and self.max_seconds is None:

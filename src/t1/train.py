@@ -7,7 +7,7 @@ dropout. So a resumed run needs no random state, and ends with the same bits as 
 import math
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import NoReturn
 
 import numpy as np
@@ -44,6 +44,7 @@ from t1.workers import Workers
 __all__ = ["FitResult", "Hide", "Record", "Source", "TrainConfig", "fit", "fit_source", "resolve_device"]
 
 DROPOUT = 4  # a stream of random numbers
+CLOCKS = {"wall": perf_counter, "cpu": process_time}
 LOSSES_AT_ONCE = 16  # a GPU is asked for its losses that seldom, each time it has to be waited for
 
 
@@ -158,7 +159,8 @@ class _Run:
         self.per_epoch = source.per_epoch
         self.pending: list[tuple[int, Tensor]] = []  # losses that were not looked at yet, with their steps
         self.stepping = (0, 0.0)  # steps of this session, and the seconds they took
-        self.started = self.kept_at = perf_counter()
+        self.clock = CLOCKS[config.clock]
+        self.started, self.kept_at = self.clock(), perf_counter()
         self.kept_step = -1
         self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
         self.optimiser = _optimiser(list(self.parameters.values()), config, device)
@@ -248,7 +250,7 @@ class _Run:
 
     def validate(self) -> bool:
         """Score the validation part and keep the weights if they are the best; False if told to stop."""
-        state, began = self.state, perf_counter()
+        state, began = self.state, self.clock()
         self.check()
         loss = None
         if self.validation is not None:
@@ -264,7 +266,7 @@ class _Run:
             if better:
                 self.take_as_best()
                 state.best_loss = loss
-        state.slowest_validation = max(state.slowest_validation, perf_counter() - began)
+        state.slowest_validation = max(state.slowest_validation, self.clock() - began)
         self.tick()
         state.history.append(
             Record(
@@ -285,7 +287,7 @@ class _Run:
     # ------------------------------------------------------------ bookkeeping
 
     def tick(self) -> None:
-        self.state.seconds = self.workers.agree(perf_counter() - self.started)
+        self.state.seconds = self.workers.agree(self.clock() - self.started)
 
     def should_stop(self) -> bool:
         return bool(self.workers.agree(float(self.asked_to_stop())))

@@ -33,7 +33,8 @@ class Cost:
 def costs(rows: Sequence[Row], dataset: str) -> list[Cost]:
     """Every variant and budget with rows on the dataset, the most accurate first; the mean over its seeds."""
     found = []
-    here = [row for row in rows if row.dataset == dataset]
+    scored = {kind for kinds in ERRORS.values() for kind in kinds} | {"block-heavy", "natural-zeros"}
+    here = [row for row in rows if row.dataset == dataset and row.kind in scored]
     for variant, each in _by_budget(here):
         seeds = len({row.seed for row in each})
         parts = {name: [row for row in each if row.kind in kinds] for name, kinds in ERRORS.items()}
@@ -64,8 +65,8 @@ def costs(rows: Sequence[Row], dataset: str) -> list[Cost]:
 def _by_budget(rows: Sequence[Row]) -> Iterator[tuple[Variant, list[Row]]]:
     """The rows of each variant, apart for each budget it was trained with."""
     for variant, each in line_up(rows).items():
-        for budget in dict.fromkeys(row.budget_seconds for row in each):
-            yield variant, latest([row for row in each if row.budget_seconds == budget])
+        for budget in dict.fromkeys(row.budget for row in each):
+            yield variant, latest([row for row in each if row.budget == budget])
 
 
 def compared(rows: Sequence[Row]) -> list[str]:
@@ -107,7 +108,7 @@ def cost_table(rows: Sequence[Row], dataset: str) -> Sheet:
     ]
     words = ("model", "training", "scoring")
     names = ("model", "point MSE", "block MSE", "training", "scoring", "parameters")
-    here = line_up([row for row in rows if row.dataset == dataset])
+    here = line_up([row for row in rows if row.dataset == dataset and row.kind != "cost"])
     return Sheet(
         title=f"{dataset}: accuracy and cost",
         heads=tuple(Head(name, words=name in words) for name in names),

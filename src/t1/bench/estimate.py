@@ -71,7 +71,7 @@ def estimate(run: Run, limits: Limits, device: str = "cpu") -> Estimate:
     epoch = per_step * -(-len(dataset.train) // run.batch_size) + per_fill * len(dataset.valid)
     per_window = per_fill * (passes / 2 if quick else 1)
     training = epoch * limits.max_epochs
-    n_scenarios = len(scenarios(spec(run.dataset)))
+    n_scenarios = len(scenarios(spec(run.dataset), limits.measures))
     return Estimate(
         step=per_step,
         epoch=epoch,

@@ -1,6 +1,7 @@
 """Score a model on the test windows of one scenario, chunk by chunk: they never sit in memory at once."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,29 @@ def evaluate(
         shown = np.where(visible, values, np.float32(0))  # a model that reads hidden cells finds zeros there
         errors.add(values, fill(shown, visible), target)
     return errors
+
+
+class Measured(NamedTuple):
+    """What a row says: named numbers, and over how many cells they were taken."""
+
+    metrics: dict[str, float]
+    cells: int
+
+
+def measured(errors: ErrorSum, scenario: Scenario, dataset: Dataset) -> Measured:
+    """The errors of a scenario; of each variable by itself where the scenario is about that."""
+    metrics = {"mse": errors.mse, "mae": errors.mae}
+    if scenario.kind.startswith("variables"):
+        for name, mse, mae, count in zip(
+            dataset.columns, errors.mse_by_var, errors.mae_by_var, errors.count_by_var, strict=True
+        ):
+            if count:
+                metrics |= {f"{name} mse": float(mse), f"{name} mae": float(mae)}
+        unseen = 1 - dataset.test.batch(slice(None))[1].mean(axis=(0, 1))
+        metrics |= {
+            f"{name} missing": float(share) for name, share in zip(dataset.columns, unseen, strict=True)
+        }
+    return Measured(metrics, errors.count)
 
 
 def network_fill(model: Model, device: torch.device, seed: int, batch_size: int = 64) -> Fill:

@@ -39,13 +39,23 @@ def forget_peak_memory() -> None:
         reset.write_text("5")
 
 
+def memory_mb() -> float:
+    """The memory this process has now; 0 where it cannot be known."""
+    return _status_mb("VmRSS:") or 0.0
+
+
+def _status_mb(field: str) -> float | None:
+    status = Path("/proc/self/status")
+    for line in status.read_text().splitlines() if status.exists() else ():
+        if line.startswith(field):
+            return int(line.split()[1]) / 1024
+    return None
+
+
 def peak_memory_mb() -> float:
     """The most memory this process has had; 0 where it cannot be known."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
+    if (known := _status_mb("VmHWM:")) is not None:
+        return known
     try:
         import resource
     except ImportError:  # Windows

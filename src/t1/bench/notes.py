@@ -38,7 +38,9 @@ def ending(row: Row) -> str:
     if untrained(row):
         return "nothing to train"
     if row.stopped == "seconds":
-        return "budget" if row.budget_seconds is None else f"budget of {duration(row.budget_seconds)}"
+        if row.budget_seconds is None:
+            return "budget"
+        return f"budget of {duration(row.budget_seconds)}" + " of processor time" * (row.clock == "cpu")
     if row.stopped == "epochs":
         return f"limit of {count(row.epochs, 'epoch')}"
     return row.stopped

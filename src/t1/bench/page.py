@@ -8,6 +8,7 @@ from dataclasses import replace
 from t1.bench.cost import compared, cost_table
 from t1.bench.paper import DATASETS
 from t1.bench.sheet import Sheet, render
+from t1.bench.show import SPECIAL
 from t1.bench.standard import PAPER
 from t1.bench.store import Row, latest
 from t1.bench.study import MAX_EPOCHS, STUDIES
@@ -15,25 +16,38 @@ from t1.bench.tables import headline, table
 from t1.bench.variants import SMALL, Variant, changed_settings, line_up, recipe_of
 from t1.data.catalog import names, spec
 
+GROUPED = "grouped-heads"  # shown with the study of efficiency
+MEASURED = {kind for study in STUDIES.values() if study.part_of for kind in study.kinds}
+
 
 def results_page(rows: Sequence[Row]) -> str:
     """The Markdown page of all studies: what the figures are, how to get them again, the tables.
 
     `rows` may have several states of a run: tables are of the latest, costs of every budget.
     """
-    known = _not_superseded(rows)
-    settings = {name: each for name in STUDIES if len(each := _compared(name, known)) > 1}
+    rows_of_all = rows
+    special = list[str]()
+    for name in measured_studies(rows):
+        special += [render(sheet, "md") for sheet in SPECIAL[name].tables(rows)]
+        special.append(f"![{STUDIES[name].title}]({name}.svg)")
+    known = _not_superseded([row for row in rows if row.kind not in MEASURED])
+    settings = {name: _compared(name, known) for name in compared_studies(rows)}
     plain = {row.id for variant, each in line_up(known).items() if variant.plain for row in each}
-    special = {row.id for each in settings.values() for rows in each.values() for row in rows} - plain
-    every = [row for row in known if row.id not in special]  # the others stand in the table of their study
+    varied = {row.id for each in settings.values() for rows in each.values() for row in rows} - plain
+    every = [row for row in known if row.id not in varied]  # the others stand in the table of their study
     rows = latest(every)
     first = [render(headline(rows), "md")] if rows else []
-    commands = [*_commands(every), *(_study_command(name, each) for name, each in settings.items())]
+    with_study = {(row.id, row.steps) for row in rows_of_all if row.kind in MEASURED - {"cost"}}
+    others = [row for row in every if (row.id, row.steps) not in with_study]
+    commands = [*_commands(others), *(_study_command(name, each) for name, each in settings.items())]
+    commands += _measure_commands(rows_of_all)
     parts = ["# Results", *_what(rows), *first, "## How to reproduce", *_how(commands)]
     for name in _main():
         if STUDIES[name].published or any(row.kind in STUDIES[name].kinds for row in rows):
-            parts += [render(sheet, "md") for sheet in _own_tables(name, rows)]
-    parts += [render(table(name, known), "md") for name in settings]
+            parts += [render(sheet, "md") for sheet in _own_tables(name, every)]
+    for name in settings:
+        parts += [render(table(name, known), "md"), f"![{STUDIES[name].title}]({name}.svg)"]
+    parts += special
     several = compared(rows)
     for dataset in sorted({row.dataset for row in rows}, key=_place):
         if len({row.model for row in rows if row.dataset == dataset}) > 1:
@@ -42,6 +56,38 @@ def results_page(rows: Sequence[Row]) -> str:
         if dataset in several:
             parts += _comparison(dataset, rows)
     return "\n\n".join(parts) + "\n"
+
+
+def measured_studies(rows: Sequence[Row]) -> list[str]:
+    """The studies that measure something of their own, as far as they have run."""
+    kinds = {row.kind for row in rows}
+    return [
+        name
+        for name, study in STUDIES.items()
+        if study.part_of and name != GROUPED and kinds & {*study.kinds}
+    ]
+
+
+def compared_studies(rows: Sequence[Row]) -> list[str]:
+    """The studies of settings of which at least two have run."""
+    known = _not_superseded([row for row in rows if row.kind not in MEASURED])
+    return [name for name in STUDIES if len(_compared(name, known)) > 1]
+
+
+def _measure_commands(rows: Sequence[Row]) -> list[str]:
+    """How to get the rows of those studies again."""
+    lines = []
+    for name in measured_studies(rows):
+        here = [row for row in rows if row.kind in STUDIES[name].kinds]
+        data = ",".join(sorted({row.dataset for row in here}, key=_place))
+        options = dict.fromkeys("" if "cost" in STUDIES[name].kinds else _options(row) for row in here)
+        for each in options:
+            models = dict.fromkeys(
+                row.model for row in here if "cost" in STUDIES[name].kinds or _options(row) == each
+            )
+            chosen = "" if len(models) == len(STUDIES[name].models) else f" --models {','.join(models)}"
+            lines.append(f"t1 bench run {name} --data {shlex.quote(data)}{chosen}{each}")
+    return lines
 
 
 def _not_superseded(rows: Sequence[Row]) -> list[Row]:
@@ -103,12 +149,12 @@ def _how(commands: Sequence[str]) -> Iterator[str]:
 
 def _main() -> list[str]:
     """The studies that compare models; a run of one serves them all where a dataset has their scenarios."""
-    return [name for name, study in STUDIES.items() if not (study.changes or study.only)]
+    return [name for name, study in STUDIES.items() if not (study.changes or study.only or study.part_of)]
 
 
 def _compared(study: str, rows: Sequence[Row]) -> dict[Variant, list[Row]]:
     """What a study of settings compares, as far as it has run."""
-    if not STUDIES[study].changes:
+    if not STUDIES[study].changes or STUDIES[study].part_of:
         return {}
     return {variant: each for variant, each in line_up(rows, STUDIES[study]).items() if each}
 
@@ -117,8 +163,7 @@ def _study_command(study: str, compared: dict[Variant, list[Row]]) -> str:
     rows = [row for each in compared.values() for row in each]
     data = ",".join(sorted({row.dataset for row in rows}, key=_place))
     seeds = ",".join(sorted({str(row.seed) for row in rows}))
-    budget = rows[0].budget_seconds
-    words = "" if budget is None else f" --budget {budget:g}s"
+    words = _budget(rows[0])
     return f"t1 bench run {study} --data {shlex.quote(data)} --seeds {seeds}{words}"
 
 
@@ -153,13 +198,19 @@ def _commands(rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def _budget(row: Row) -> str:
+    if row.budget_seconds is None:
+        return ""
+    return f" --budget {row.budget_seconds:g}s" + " --clock cpu" * (row.clock == "cpu")
+
+
 def _options(row: Row) -> str:
     words = [f" --split {row.split}"] * (row.split != "paper")
     words += [" --size small"] * (row.settings.get("size") == SMALL)
     recipe = recipe_of(row)
     words += [f" --recipe {recipe}"] * (recipe not in (None, PAPER))
     words += [f" --set {shlex.quote(text)}" for text in changed_settings(row)]
-    words += [] if row.budget_seconds is None else [f" --budget {row.budget_seconds:g}s"]
+    words.append(_budget(row))
     words += [f" --epochs {row.epochs}"] * (row.stopped == "epochs" and row.epochs < MAX_EPOCHS)
     words += [f" --score-every {row.score_every}"] * (row.score_every > 1)
     return "".join(words)

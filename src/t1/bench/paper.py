@@ -89,6 +89,11 @@ def _text(name: str) -> str:
     return (resources.files("t1.bench") / "paper" / f"{name}.csv").read_text(encoding="utf-8")
 
 
+def printed_lines(name: str) -> list[dict[str, str]]:
+    """The lines of one printed table, by their columns' names."""
+    return list(csv.DictReader(_text(name).splitlines()))
+
+
 def printed_names() -> list[str]:
     """Every table of the paper that comes with this package."""
     files = resources.files("t1.bench") / "paper"

@@ -6,18 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from t1.bench.cost import Cost, costs
 from t1.bench.store import Row
 from t1.bench.tables import averages
-from t1.data.atomic import open_target
-from t1.errors import InputError
+from t1.drawing import new_figure, write_figure
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-FORMATS = ("svg", "png", "pdf")
 # Told apart by their shape and filling, so also in grey.
 STYLES: dict[str, dict[str, Any]] = {
     "paper": {"label": "published", "marker": "D", "color": "0.35", "markerfacecolor": "white"},
@@ -25,26 +20,24 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def _new(path: str | Path, width: float, height: float) -> Figure:
-    """An empty figure, if it can be drawn and written at all."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError(
-            "pictures need matplotlib, which is not installed.\nTry: pip install 't1-impute[bench]'"
-        ) from None
-    if Path(path).suffix[1:].lower() not in FORMATS:
-        raise InputError(f"{str(path)!r} is no picture file.\nGive a name that ends with .svg, .png or .pdf.")
-    return Figure(figsize=(width, height), layout="constrained")
+def dots(axes: Any, panels: dict[str, list[float]], labels: Sequence[str], *, log: bool = False) -> None:
+    """Ours and the published as dots, a line for each label, the first on top."""
+    for kind, style in STYLES.items():
+        axes.plot(panels[kind][::-1], range(len(labels)), linestyle="", markersize=5, **style)
+    axes.set_yticks(range(len(labels)), labels[::-1], fontsize=8)
+    axes.set_ylim(-0.6, len(labels) - 0.4)
+    axes.grid(axis="x", color="0.9")
+    axes.tick_params(axis="x", labelsize=8)
+    if log:
+        from matplotlib.ticker import LogLocator, NullFormatter
 
-
-def _write(figure: Figure, path: str | Path) -> None:
-    from matplotlib import rc_context
-
-    kind = Path(path).suffix[1:].lower()
-    metadata = {"Date": None} if kind == "svg" else None
-    with rc_context({"svg.hashsalt": "t1"}), open_target(path) as stream:  # the same rows, the same file
-        figure.savefig(stream, format=kind, metadata=metadata, dpi=200)
+        axes.set_xscale("log")
+        low, high = axes.get_xlim()
+        axes.set_xlim(
+            min(low, 0.08) if low > 0 else 0.08, max(high, 12)
+        )  # more than a decade on either side of 1
+        axes.xaxis.set_major_locator(LogLocator(numticks=6))
+        axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def study_picture(
@@ -57,7 +50,7 @@ def study_picture(
     labels = list(dict.fromkeys(label for each in panels.values() for label in each))[
         ::-1
     ]  # the first on top
-    figure = _new(path, 2.0 + 2.6 * len(panels), 1.2 + 0.28 * len(labels))
+    figure = new_figure(path, 2.0 + 2.6 * len(panels), 1.2 + 0.28 * len(labels))
     for i, (name, each) in enumerate(panels.items()):
         axes = figure.add_subplot(1, len(panels), i + 1)
         for kind, style in STYLES.items():
@@ -71,12 +64,12 @@ def study_picture(
         axes.tick_params(axis="x", labelsize=8)
         if i == 0:
             axes.legend(fontsize=8)
-    _write(figure, path)
+    write_figure(figure, path)
 
 
 def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
     """Error over training seconds, both logarithmic; methods without training are lines across."""
-    figure = _new(path, 9, 6)
+    figure = new_figure(path, 9, 6)
     every = [cost for cost in costs(rows, dataset) if "point" in cost.errors]
     # Errors in different units cannot be drawn on one axis: those of most trainings are.
     units = Counter(cost.variant.units for cost in every if cost.trained).most_common(1)
@@ -129,7 +122,7 @@ def cost_picture(rows: Sequence[Row], dataset: str, path: str | Path) -> None:
         column = max(place(cost.train_seconds, error)[0] for cost, error in near) + 0.02
         for (cost, error), label in zip(near, _apart(heights(near)), strict=True):
             name(cost, place(cost.train_seconds, error), (column, label))
-    _write(figure, path)
+    write_figure(figure, path)
 
 
 def _neighbours(trained: Sequence[tuple[Cost, float]]) -> list[list[tuple[Cost, float]]]:

@@ -12,7 +12,9 @@ import torch
 from torch import Tensor
 
 from t1 import checkpoint
-from t1.bench.evaluate import Fill, evaluate, network_fill
+from t1.bench.attention import LOOKS, look_inside
+from t1.bench.curves import keep_curves
+from t1.bench.evaluate import Fill, Measured, evaluate, measured, network_fill
 from t1.bench.machine import commit, forget_peak_memory, peak_memory_mb, versions
 from t1.bench.methods import SeriesSearch, method_fill, score_series
 from t1.bench.scenarios import Scenario, scenarios, training_hide
@@ -26,7 +28,7 @@ from t1.metrics import ErrorSum
 from t1.models.base import Batch, Model
 from t1.progress import OnProgress
 from t1.run_state import FitResult, identity
-from t1.schedule import TrainConfig
+from t1.schedule import Clock, TrainConfig
 from t1.source import fingerprint
 from t1.train import fit
 from t1.weights import load_pretrained
@@ -43,9 +45,11 @@ class Limits:
     max_epochs: int = MAX_EPOCHS
     patience: int = PATIENCE
     seconds: float | None = None
+    clock: Clock = "wall"  # by which seconds are counted; cpu: processor time
     score_every: int = 1  # of the test windows, for systems that take minutes to fill one
     afresh: bool = False  # with this very budget, though a longer training may be there
     train: bool = True  # False: only score the weights of trainings that have ended
+    measures: tuple[str, ...] = ()  # what a study asks for besides the scenarios of the dataset
 
     def config(self, run: Run) -> TrainConfig:
         """The run's training; under a budget the rate decays to 0 where the budget ends."""
@@ -58,6 +62,7 @@ class Limits:
             max_epochs=self.max_epochs,
             patience=self.patience,
             max_seconds=self.seconds,
+            clock=self.clock,
         )
 
     def reached(self, row: Row) -> bool:
@@ -70,24 +75,33 @@ class Limits:
         if self.seconds is None:
             protocol = row.schedule.endswith("constant")
             return protocol and row.stopped == "epochs" and row.epochs >= self.max_epochs
+        if row.epochs >= self.max_epochs:
+            return True
+        if row.clock != self.clock:  # an hour of a busy machine is not an hour of a processor
+            return False
         same_or_more = row.budget_seconds is not None and row.budget_seconds >= self.seconds
-        return same_or_more or row.train_seconds >= 0.9 * self.seconds or row.epochs >= self.max_epochs
+        return same_or_more or row.train_seconds >= 0.9 * self.seconds
+
+    def has_budget_of(self, row: Row) -> bool:
+        """Whether a row was trained with this very budget."""
+        return row.budget_seconds == self.seconds and row.clock == self.clock
 
 
 def left(run: Run, store: Store, limits: Limits, data: str) -> list[Scenario]:
     """The scenarios that have no row yet of this data and protocol, trained as long as asked."""
     rows = [row for row in store.rows() if row.id == run.id]
     if limits.afresh and run.model not in UNTRAINED:
-        rows = [row for row in rows if row.budget_seconds == limits.seconds]
-    return _without_row(run, [row for row in latest(rows) if limits.reached(row)], data)
+        rows = [row for row in rows if limits.has_budget_of(row)]
+    return _without_row(run, [row for row in latest(rows) if limits.reached(row)], data, limits)
 
 
-def _without_row(run: Run, rows: Sequence[Row], data: str) -> list[Scenario]:
+def _without_row(run: Run, rows: Sequence[Row], data: str, limits: Limits) -> list[Scenario]:
     def has_row(scenario: Scenario) -> bool:
         here = [row for row in rows if row.scenario == scenario.name]
         return any(row.made_with(data, TRAINING, scenario.version) for row in here)
 
-    return [scenario for scenario in scenarios(spec(run.dataset)) if not has_row(scenario)]
+    wanted = scenarios(spec(run.dataset), limits.measures)
+    return [scenario for scenario in wanted if not has_row(scenario)]
 
 
 def is_done(run: Run, store: Store, limits: Limits) -> bool:
@@ -158,22 +172,27 @@ class _Work:
         """Score what fills windows."""
         run, every = self.run, self.limits.score_every
         score = partial(evaluate, fill, self.dataset, seed=run.seed, every=every, should_stop=self.stop)
-        return self.append(todo, {**facts, "score_every": every}, score)
+        outcome = self.append(todo, {**facts, "score_every": every}, score)
+        if outcome == "done" and any(scenario.kind == "variables" for scenario in todo):
+            keep_curves(fill, self.dataset, run, self.store, facts.get("steps", 0))
+        return outcome
 
     def append(
         self,
         todo: Sequence[Scenario],
         facts: Facts,
-        score: Callable[[Scenario], ErrorSum | None],
+        score: Callable[[Scenario], ErrorSum | Measured | None],
         search: SeriesSearch | None = None,
     ) -> Outcome:
         """Score the scenarios and write their rows together."""
         rows = []
         for scenario in todo:
             began = perf_counter()
-            errors = score(scenario)
-            if errors is None:
+            found = score(scenario)
+            if found is None:
                 return "stopped"
+            if isinstance(found, ErrorSum):
+                found = measured(found, scenario, self.dataset)
             seconds, here = round(perf_counter() - began, 1), facts
             if search:  # the search for a fill is the method's training, once for every scenario
                 here, seconds = {**facts, "train_seconds": seconds}, 0.0
@@ -184,8 +203,8 @@ class _Work:
                 **asdict(self.run),
                 **here,
                 scenario=scenario.name,
-                metrics={"mse": errors.mse, "mae": errors.mae},
-                cells=errors.count,
+                metrics=found.metrics,
+                cells=found.cells,
                 eval_seconds=seconds,
                 peak_memory_mb=0.0,
                 versions=versions(),
@@ -222,7 +241,7 @@ class _Network:
         if not work.todo:
             return "was done"
         kept = work.store.checkpoint(work.run)
-        folder = kept / (f"afresh-{limits.seconds:g}s" if limits.afresh else "training")
+        folder = kept / (_afresh(limits.seconds, limits.clock) if limits.afresh else "training")
         if checkpoint.exists(folder) and not self.is_of_this_training(folder):  # then start anew
             number = 1 + len(list(kept.glob(f"{folder.name}-before-*")))
             folder.rename(folder.with_name(f"{folder.name}-before-{number}"))
@@ -241,14 +260,14 @@ class _Network:
         )
         if result.reason == "stopped":
             return "stopped"
-        return self.score(work.todo, _facts(self.model, result, limits.seconds))
+        return self.score(work.todo, _facts(self.model, result, limits))
 
     def score_kept(self) -> Outcome:
         """Score the weights of trainings that have ended, in the scenarios that lack a row."""
         outcome: Outcome = "no weights to score"
         for folder, rows in self.ended_trainings():
             scored = [row for row in rows if row.score_every <= self.work.limits.score_every]
-            todo = _without_row(self.work.run, scored, self.work.checksum)
+            todo = _without_row(self.work.run, scored, self.work.checksum, self.work.limits)
             if not todo:
                 outcome = "done" if outcome == "done" else "was done"
                 continue
@@ -262,8 +281,25 @@ class _Network:
         return outcome
 
     def score(self, todo: Sequence[Scenario], facts: Facts) -> Outcome:
-        fill = network_fill(self.model, self.device, self.work.run.seed)
-        return self.work.append_filled(todo, facts, fill)
+        """Score the fills, and look into the network where a study asks for that."""
+        work, run = self.work, self.work.run
+        inside = [scenario for scenario in todo if scenario.kind in LOOKS]
+        fills = [scenario for scenario in todo if scenario.kind not in LOOKS]
+        fill = network_fill(self.model, self.device, run.seed)
+        outcome = work.append_filled(fills, facts, fill) if fills else "done"
+        if inside and outcome == "done":
+            look = partial(
+                look_inside,
+                self.model,
+                work.dataset,
+                run=run,
+                steps=facts["steps"],
+                every=work.limits.score_every,
+                store=work.store,
+                stop=work.stop,
+            )
+            outcome = work.append(inside, {**facts, "score_every": work.limits.score_every}, look)
+        return outcome
 
     def ended_trainings(self) -> Iterator[tuple[Path, list[Row]]]:
         """Kept trainings on this very data that have rows; one without any is still to be finished."""
@@ -274,7 +310,7 @@ class _Network:
                 steps = checkpoint.load(folder)[1]["state"]["step"]
                 here = [row for row in rows if row.steps == steps]
                 if folder.name != "training":
-                    here = [row for row in here if folder.name == f"afresh-{row.budget_seconds or 0:g}s"]
+                    here = [row for row in here if folder.name == _afresh(row.budget_seconds, row.clock)]
                 if here:
                     yield folder, here
 
@@ -289,6 +325,11 @@ class _Network:
         return trained == TRAINING and checkpoint.load(folder)[1].get("run", {}).get("data") == now["data"]
 
 
+def _afresh(seconds: float | None, clock: str) -> str:
+    """The folder of a training that began anew with a budget of its own."""
+    return f"afresh-{seconds or 0:g}s" + "-cpu" * (clock == "cpu")
+
+
 def _version_file(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.version")
 
@@ -300,14 +341,15 @@ def absolute_loss(model: Model, batch: Batch) -> Tensor:
     return errors.abs().mean()
 
 
-def _facts(model: Model, result: FitResult, budget: float | None) -> Facts:
+def _facts(model: Model, result: FitResult, limits: Limits) -> Facts:
     return {
         "epochs": result.epochs,
         "best_epoch": result.best_epoch,
         "steps": result.steps,
         "best_valid": result.best_loss,
         "stopped": result.reason,
-        "budget_seconds": budget,
+        "budget_seconds": limits.seconds,
+        "clock": limits.clock,
         "schedule": result.schedule,
         "train_seconds": round(result.seconds, 1),
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
@@ -317,5 +359,5 @@ def _facts(model: Model, result: FitResult, budget: float | None) -> Facts:
 
 FACTS = (
     *("epochs", "best_epoch", "steps", "best_valid", "stopped", "budget_seconds", "schedule"),
-    *("train_seconds", "parameters", "threads"),
+    *("train_seconds", "parameters", "threads", "clock"),
 )

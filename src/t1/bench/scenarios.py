@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,6 +43,12 @@ KINDS = {
     "natural": Kind(2000, RATES),
     "natural-zeros": Kind(2000, RATES),  # what was never measured counts as a hidden zero
     "entries": Kind(2000),  # those that the dataset itself sets apart
+    # What only a study asks for:
+    "variables": Kind(2000, (0.5,)),  # the masks of natural 0.5, scored variable by variable
+    "variables-zeros": Kind(2000, (0.5,)),
+    "attention": Kind(4000, RATES),  # where T1 looks as one variable's cells go missing
+    "where": Kind(5000),  # the same, as a third of its cells goes missing in some places and not in others
+    "cost": Kind(6000),  # what a training step takes
 }
 # What a spec may say of its dataset, and what it is scored on then.
 MEANING = {"point": ("point",), "block": ("block", "block-heavy"), "natural": ("natural", "natural-zeros")}
@@ -71,12 +77,12 @@ class Scenario:
         return KINDS[self.kind].version
 
 
-def scenarios(spec: Spec) -> list[Scenario]:
-    """Every scenario of a dataset: section 5 of the protocol."""
+def scenarios(spec: Spec, measures: Sequence[str] = ()) -> list[Scenario]:
+    """Every scenario of a dataset, and what a study measures besides."""
     kinds = [kind for declared in spec.scenarios for kind in MEANING[declared]]
     if spec.reader in BRINGS_ENTRIES:
         kinds = [*(kind for kind in kinds if not kind.startswith("natural")), "entries"]
-    return [Scenario(kind, rate) for kind in kinds for rate in KINDS[kind].rates]
+    return [Scenario(kind, rate) for kind in (*kinds, *measures) for rate in KINDS[kind].rates]
 
 
 class Chunk(NamedTuple):
@@ -119,7 +125,7 @@ def hide_at_test(
     else:
         raise InputError("the dataset has no evaluation entries of its own.\nUse a point scenario.")
     visible = observed & ~hidden
-    return Chunk(values, visible, ~visible if scenario.kind == "natural-zeros" else hidden)
+    return Chunk(values, visible, ~visible if scenario.kind.endswith("-zeros") else hidden)
 
 
 def _mean_run(window: int) -> float:

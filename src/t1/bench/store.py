@@ -2,6 +2,7 @@
 
     store/
       rows.jsonl      committed; a row is written once, whole, under a lock
+      traces/         committed too: small files of numbers that a picture is drawn from
       runs/<id>/      the checkpoints of a run, and the lock of the process that carries it out
 
 A power cut can leave half a line at the end: it is not read, and cut off by the next append.
@@ -9,7 +10,7 @@ A power cut can leave half a line at the end: it is not read, and cut off by the
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, asdict, dataclass, fields
 from math import isfinite
@@ -20,6 +21,7 @@ from filelock import FileLock, Timeout
 
 from t1.bench.standard import UNTRAINED
 from t1.bench.study import MAX_EPOCHS, Run
+from t1.data.atomic import open_target
 from t1.errors import InputError, T1Error
 
 
@@ -50,6 +52,7 @@ class Row:
     best_valid: float | None = None
     stopped: str = "nothing to train"  # or by "patience", "epochs", or "seconds": a budget
     budget_seconds: float | None = None
+    clock: str = "wall"  # that counted the seconds of training; cpu: processor time
     schedule: str = "none"
     train_seconds: float = 0.0
     parameters: int = 0
@@ -83,10 +86,15 @@ class Row:
         return ended and self.schedule.endswith("constant")
 
     @property
+    def budget(self) -> tuple[float | None, str]:
+        """Seconds, and the clock that counts them."""
+        return self.budget_seconds, self.clock
+
+    @property
     def key(self) -> tuple[object, ...]:
         """A row with the same key is the same result."""
         made_with = self.data, self.training, self.scoring
-        return self.id, self.scenario, self.steps, self.budget_seconds, self.score_every, *made_with
+        return self.id, self.scenario, self.steps, self.budget, self.score_every, *made_with
 
     def made_with(self, data: str, training: int, scoring: int) -> bool:
         """Whether it is of this data and these versions, as far as the row says."""
@@ -131,6 +139,26 @@ class Store:
     def checkpoint(self, run: Run) -> Path:
         """The folder of the run's checkpoints."""
         return self.folder / "runs" / run.id
+
+    def trace(self, kind: str, run_id: str) -> dict[str, Any] | None:
+        """Numbers that a picture is drawn from, if they were kept."""
+        path = self._trace(kind, run_id)
+        found: dict[str, Any] | None = json.loads(path.read_text()) if path.exists() else None
+        return found
+
+    def keep_trace(self, kind: str, run: Run, steps: int, content: Mapping[str, Any]) -> None:
+        """Keep such numbers of a run after so many steps; those of a longer training are not replaced."""
+        before = self.trace(kind, run.id)
+        if before is not None and before["steps"] > steps:
+            return
+        path = self._trace(kind, run.id)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        about = {"dataset": run.dataset, "model": run.model, "steps": steps, **content}
+        with open_target(path) as stream:
+            stream.write(json.dumps(about, allow_nan=False).encode())
+
+    def _trace(self, kind: str, run_id: str) -> Path:
+        return self.folder / "traces" / f"{kind}-{run_id}.json"
 
     @contextmanager
     def claim(self, run: Run) -> Iterator[bool]:

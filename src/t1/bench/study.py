@@ -70,11 +70,20 @@ class Study:
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # label -> settings, or a mask
     datasets: tuple[str, ...] = ()  # if not all that have the scenarios
     base: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # dataset -> settings of all variants
+    part_of: str = ""  # what a dataset must declare, if `kinds` are no scenarios but measured for this study
+    variables: tuple[str, ...] = ()  # that a table shows one by one
+    curves: tuple[str, ...] = ()  # variables whose fills are drawn
+    paper: Mapping[str, float] = field(default_factory=dict)  # figures that the paper has in its text
 
     @property
     def declared(self) -> str:
         """How a spec says that its dataset has these scenarios."""
-        return next(key for key, kinds in MEANING.items() if self.kinds[0] in kinds)
+        return self.part_of or next(key for key, kinds in MEANING.items() if self.kinds[0] in kinds)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The kinds that are measured for this study alone, besides the scenarios of a dataset."""
+        return self.kinds if self.part_of else ()
 
     def runs(
         self,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
+from t1.bench.findings import findings
 from t1.bench.notes import cell_notes, ending, how_far, place, run_notes
 from t1.bench.paper import AVERAGE, DATASETS, KEYS, published
 from t1.bench.sheet import DASH, MARK, Cell, Head, Sheet
@@ -190,6 +191,7 @@ def table(
         blocks=frozenset(sum(map(len, blocks[:i])) for i in range(len(blocks))),
         notes=(
             *_legend(list(variants), wide, found, places),
+            *findings(study.name, averages(study_name, rows, data), rows),
             *run_notes(variants, list(dict.fromkeys(dataset for dataset, _ in places))),
             *cell_notes(variants),
         ),
@@ -324,6 +326,21 @@ def status(rows: Sequence[Row], claimed: Callable[[str], bool]) -> Sheet:
         lines=tuple(cells for _, cells in sorted(lines, key=lambda line: line[0])),
         notes=() if lines else ("Nothing has run yet.",),
     )
+
+
+def by_place(
+    study_name: str, rows: Sequence[Row], data: Sequence[str] | None = None
+) -> dict[str, dict[tuple[str, str], Figure]]:
+    """By dataset, and by label of the variant and place: the MSE, ours and the paper's."""
+    study = STUDIES[study_name]
+    here = [row for row in rows if row.kind in study.kinds]
+    places = _places(study, here, data)
+    found = figures(study, shown(here, study, None), places, ["mse"])
+    means: dict[str, dict[tuple[str, str], Figure]] = {}
+    for (dataset, _, at, label, _), figure in found.items():
+        if dataset in {name for name, _ in places} and at != AVERAGE:
+            means.setdefault(dataset, {})[label, at] = figure
+    return means
 
 
 def averages(

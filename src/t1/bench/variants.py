@@ -69,18 +69,20 @@ def line_up(rows: Iterable[Row], study: Study | None = None) -> dict[Variant, li
 def _compared(rows: Iterable[Row], study: Study) -> dict[Variant, list[Row]]:
     """The variants that a study compares, all with the same budget: the one that most of them have had."""
     order = list(study.changes)
-    of_budget: dict[float | None, dict[Variant, list[Row]]] = {}
+    of_budget: dict[tuple[float | None, str], dict[Variant, list[Row]]] = {}
     for row in rows:
         if _spec(row.dataset) is None or row.model not in study.models:
             continue
         for label, run in study.variants(row.dataset, row.model, row.seed, row.split, {}):  # type: ignore[arg-type]
             if run.id == row.id:
                 variant = Variant(row.model, "", row.split, label, order.index(label))
-                of_budget.setdefault(row.budget_seconds, {}).setdefault(variant, []).append(row)
+                of_budget.setdefault(row.budget, {}).setdefault(variant, []).append(row)
     found: dict[Variant, list[Row]] = {
         Variant(study.models[0], name=label, place=i): [] for i, label in enumerate(order)
     }
-    most = max(of_budget, key=lambda b: (len(of_budget[b]), b is None, b or 0), default=None)
+    most = max(
+        of_budget, key=lambda b: (len(of_budget[b]), b[0] is None, b[0] or 0, b[1]), default=(None, "wall")
+    )
     found |= {variant: latest(each) for variant, each in of_budget.get(most, {}).items()}
     return {variant: found[variant] for variant in sorted(found, key=lambda variant: variant.order)}
 

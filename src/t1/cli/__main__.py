@@ -4,4 +4,5 @@ import sys
 
 from t1.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":  # worker processes import it again
+    sys.exit(main())

@@ -46,6 +46,12 @@ def _add_run(p: argparse.ArgumentParser) -> None:
     p.add_argument("--recipe", default="paper", help="how to train: paper, plus, or one of the dataset's")
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the model")
     p.add_argument("--budget", metavar="TIME", help="train each run at most so long: 30m")
+    p.add_argument(
+        "--clock",
+        choices=("wall", "cpu"),
+        default="wall",
+        help="what counts the budget; cpu: processor time, which other work on the machine does not shorten",
+    )
     p.add_argument("--epochs", type=int, default=300, metavar="N", help="at most so many (default: 300)")
     p.add_argument(
         "--afresh",
@@ -79,6 +85,7 @@ def _add_score(p: argparse.ArgumentParser) -> None:
         "version: after a change that concerns scoring alone. Nothing is trained."
     )
     p.set_defaults(run=_score, jobs=None, on=None)
+    p.add_argument("--study", help="only its runs, also in what it measures besides: representation")
     p.add_argument("--data", type=_names, default=[], metavar="A,B", help="only these datasets")
     p.add_argument("--models", type=_names, default=[], metavar="A,B", help="only these models")
     _add_scoring(p)
@@ -98,7 +105,14 @@ def _add_figure(p: argparse.ArgumentParser) -> None:
     p.set_defaults(run=_figure)
     p.add_argument("study", metavar="STUDY")
     p.add_argument("--data", type=_names, default=None, metavar="A,B", help="only these datasets")
-    p.add_argument("-o", "--output", required=True, metavar="FILE", help="a .svg, .png or .pdf file")
+    p.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        nargs="+",
+        metavar="FILE",
+        help="one or more .svg, .png or .pdf files",
+    )
     _add_store(p)
 
 
@@ -136,23 +150,64 @@ def _run(a: argparse.Namespace) -> int:
     if a.afresh and a.budget is None:
         raise InputError("--afresh needs a --budget.\nAdd for example --budget 8m.")
     chosen = {key: getattr(a, key) for key in ("data", "models", "seeds", "split", "size", "recipe")}
+    if "cost" in study.kinds:
+        return _measure(a, chosen)
     runs = study.runs(**chosen, settings=_settings(a.set))
     limits = Limits(
         max_epochs=a.epochs,
         seconds=None if a.budget is None else seconds_of(a.budget),
+        clock=a.clock,
         score_every=_every(a),
         afresh=a.afresh or (bool(study.changes) and a.budget is not None),
+        measures=study.measures,
     )
     if a.dry_run:
         return _dry_run(runs, Store(a.store), limits, a.device)
     return _carry_out(runs, limits, a)
 
 
+def _measure(a: argparse.Namespace, chosen: dict[str, Any]) -> int:
+    """The study of costs trains nothing."""
+    from t1.bench.efficiency import about_seconds, cost_runs, is_measured, measure, time_t1_step
+    from t1.bench.store import Store
+    from t1.durations import duration
+
+    runs, store = cost_runs(**chosen), Store(a.store)
+    if a.dry_run:
+        step, total = time_t1_step(), 0.0
+        for run in runs:
+            done = is_measured(run, store)
+            seconds = 0.0 if done else about_seconds(run, step)
+            total += seconds
+            print(f"{run.id}  {run}: {'done' if done else f'about {duration(seconds)}'}")
+        print(f"in all about {duration(total)} on this machine as busy as it is now")
+        return 0
+    failed = []
+
+    def tell(run: "Run", end: "str | T1Error") -> None:
+        if isinstance(end, T1Error):
+            failed.append(end)
+            print(f"t1: {run}: {end}", file=sys.stderr, flush=True)
+        else:
+            print(f"{run.id}  {run}: {end}", flush=True)
+
+    with interruptible("keeping what was measured") as should_stop:
+        measure(runs, store, tell=tell, should_stop=should_stop)
+        if should_stop():
+            return 130
+    return 1 if failed else 0
+
+
 def _score(a: argparse.Namespace) -> int:
     from t1.bench.run import Limits
     from t1.bench.store import Store
+    from t1.bench.study import STUDIES
 
+    study = None if a.study is None else STUDIES[a.study]
     kept = Store(a.store).kept()
+    if study is not None:
+        wanted = {run.id for run in study.runs(data=a.data, models=a.models)}
+        kept = [run for run in kept if run.id in wanted]
     for option in ("data", "models"):
         known = {run.dataset if option == "data" else run.model for run in kept}
         for name in getattr(a, option):
@@ -162,7 +217,8 @@ def _score(a: argparse.Namespace) -> int:
                     f"There are some of: {', '.join(sorted(known)) or 'nothing'}."
                 )
     runs = [r for r in kept if r.dataset in (a.data or [r.dataset]) and r.model in (a.models or [r.model])]
-    return _carry_out(runs, Limits(score_every=_every(a), train=False), a)
+    measures = () if study is None else study.measures
+    return _carry_out(runs, Limits(score_every=_every(a), train=False, measures=measures), a)
 
 
 def _every(a: argparse.Namespace) -> int:
@@ -225,20 +281,21 @@ def _dry_run(runs: list["Run"], store: Any, limits: "Limits", device: str) -> in
 
 def _table(a: argparse.Namespace) -> int:
     from t1.bench.sheet import render
+    from t1.bench.show import sheets
     from t1.bench.store import Store
-    from t1.bench.tables import table
 
-    rows = Store(a.store).rows()
-    print(render(table(a.study, rows, models=a.models, data=a.data, metric=a.metric), a.format))
+    found = sheets(a.study, Store(a.store), data=a.data, models=a.models, metric=a.metric)
+    print("\n\n".join(render(sheet, a.format) for sheet in found))
     return 0
 
 
 def _figure(a: argparse.Namespace) -> int:
-    from t1.bench.picture import study_picture
+    from t1.bench.show import draw
     from t1.bench.store import Store
 
-    study_picture(a.study, Store(a.store).rows(), a.output, a.data)
-    print(f"picture: {Path(a.output).resolve()}", file=sys.stderr)
+    for path in a.output:
+        draw(a.study, Store(a.store), path, a.data)
+        print(f"picture: {Path(path).resolve()}", file=sys.stderr)
     return 0
 
 
@@ -269,9 +326,10 @@ def _paper(a: argparse.Namespace) -> int:
 
 def _status(a: argparse.Namespace) -> int:
     from t1.bench.cost import compared
-    from t1.bench.page import picture_name, results_page
+    from t1.bench.page import compared_studies, measured_studies, picture_name, results_page
     from t1.bench.picture import cost_picture
     from t1.bench.sheet import render
+    from t1.bench.show import draw
     from t1.bench.store import Store, latest
     from t1.bench.tables import status
     from t1.data.atomic import open_target
@@ -288,6 +346,9 @@ def _status(a: argparse.Namespace) -> int:
             stream.write(results_page(rows).encode())
             for name in compared(rows):
                 cost_picture(rows, name, page.parent / picture_name(name))
+            for name in (*compared_studies(rows), *measured_studies(rows)):
+                for kind in ("svg", "png"):
+                    draw(name, store, page.parent / f"{name}.{kind}")
         print(f"page: {page}", file=sys.stderr)
     return 0
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from t1.bulk.plan import means_many
+from t1.cli.flags import in_flags
 from t1.cli.interrupt import interruptible
 from t1.cli.large import add_memory, impute_large, is_too_large, which_fit
 from t1.cli.many import add_many, impute_many, refuse_many
@@ -33,6 +34,9 @@ def add_impute(p: argparse.ArgumentParser) -> None:
     fill.add_argument("--method", help="one for all: linear, seasonal, regression, t1, ... (t1 models)")
     fill.add_argument("--model", metavar="FOLDER", help="a folder that t1 train wrote: nothing is learned")
     _add_learning(fill)
+    fill.add_argument(
+        "--engine", default="torch", help="what runs the pretrained T1: torch, or onnx (with --budget fast)"
+    )
     fill.add_argument("--add-missing-rows", action="store_true", help="insert rows for absent time stamps")
     fill.add_argument(
         "--intervals", type=float, metavar="LEVEL", help="add <col>_lo and <col>_hi: 0.9 for 90 %%"
@@ -126,7 +130,10 @@ def _add_learning(p: argparse._ActionsContainer) -> None:
 def _fit_options(a: argparse.Namespace, budget: str = "30s") -> "FitOptions":
     from t1.options import FitOptions
 
-    return FitOptions(method=a.method, budget=a.budget or budget, weights=a.weights, seed=a.seed)
+    engine = getattr(a, "engine", "torch")
+    return FitOptions(
+        method=a.method, budget=a.budget or budget, weights=a.weights, engine=engine, seed=a.seed
+    )
 
 
 def _fill_options(a: argparse.Namespace) -> "FillOptions":
@@ -269,7 +276,7 @@ def _tell(a: argparse.Namespace, result: "FilledTable") -> None:
     """The scorecard in words."""
     out = _screen(a)
     for problem in result.problems:
-        print(f"note: {problem}", file=out)
+        print(f"note: {in_flags(problem)}", file=out)
     print(result.scorecard.to_text(), file=out)
     print(f"\nfilled {result.n_filled:,} cells in {result.seconds:.0f} s: {a.output}", file=out)
     if a.report:

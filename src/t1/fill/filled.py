@@ -29,10 +29,11 @@ class Missing:
     tested: BoolArray  # gaps like this one were rehearsed; else the interval follows a rule
     lo: FloatArray | None  # NaN where nothing was filled
     hi: FloatArray | None
+    sure: FloatArray | None = None  # the probability that the state is right, NaN in columns of numbers
 
     def take(self, index: IntArray) -> "Missing":
         """Some of the cells, in a new order."""
-        lo, hi = (None if band is None else band[index] for band in (self.lo, self.hi))
+        lo, hi, sure = (None if part is None else part[index] for part in (self.lo, self.hi, self.sure))
         return Missing(
             method=self.method[index],
             gap=self.gap[index],
@@ -40,6 +41,7 @@ class Missing:
             tested=self.tested[index],
             lo=lo,
             hi=hi,
+            sure=sure,
         )
 
 
@@ -153,6 +155,7 @@ class Filled:
         place = {name: i for i, name in enumerate(names)}
         of_column = np.array([place[name] for name in self.columns], dtype=np.intp)
         nothing = np.full(len(row), np.nan)
+        probability = {} if cells.sure is None else {"probability": cells.sure}
         return pd.DataFrame(
             {
                 "row": row,
@@ -164,6 +167,7 @@ class Filled:
                 "value": self.values[row, column],
                 "lo": nothing if cells.lo is None else cells.lo,
                 "hi": nothing if cells.hi is None else cells.hi,
+                **probability,
                 "tested": cells.tested,
                 "rule": pd.Categorical.from_codes(
                     which_rule.reshape(-1),
@@ -204,6 +208,7 @@ def _twins(cells: Missing | None, twin: BoolArray, code: int, values: FloatArray
         tested=twin | cells.tested,
         lo=lo,
         hi=hi,
+        sure=None if cells.sure is None else np.where(twin, 1.0, cells.sure),
     )
 
 
@@ -215,4 +220,4 @@ def _joined(parts: list[Missing], like: Missing) -> Missing:
         columns = [getattr(part, name) for part in parts]
         return None if any(column is None for column in columns) else np.concatenate(columns)
 
-    return Missing(**{name: join(name) for name in ("method", "gap", "rule", "tested", "lo", "hi")})
+    return Missing(**{name: join(name) for name in ("method", "gap", "rule", "tested", "lo", "hi", "sure")})

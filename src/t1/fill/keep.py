@@ -27,6 +27,7 @@ from t1.methods.columns import Linear, Locf, Mean, Nearest, Seasonal
 from t1.methods.groups import Group
 from t1.methods.network import NetworkFill
 from t1.methods.regression import Regression, RegressionFill
+from t1.methods.related import Formula, RelatedFill
 from t1.methods.t1 import T1Fill
 from t1.methods.tune import TunedFill
 from t1.methods.whole import Iterative, Knn, Pswi
@@ -52,6 +53,8 @@ CLASSES = {
         Pswi,
         Regression,
         RegressionFill,
+        RelatedFill,
+        Formula,
         Relation,
         Scaler,
         Seasonal,

@@ -79,17 +79,26 @@ class Rules:
         """Whether fills of this column are whole numbers."""
         return name in self.integer or self.kinds.get(name, NUMBER).integer
 
+    def states(self, name: str) -> tuple[float, ...]:
+        """The only values that a column of states has; none for a column of numbers."""
+        return self.kinds.get(name, NUMBER).states
+
     def rises(self, name: str) -> bool:
         """Whether the column is a counter, whose fills depend on the observations around their gap."""
         return self.kinds.get(name, NUMBER).monotone
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse a rule about a column that the table does not have."""
-        for name in [*self.minimum, *self.maximum, *self.integer]:
+        rules = (("minimum", self.minimum), ("maximum", self.maximum), ("integer", self.integer))
+        for option, name in [(option, name) for option, names in rules for name in names]:
             if name not in columns:
                 some = ", ".join(str(c) for c in columns[:10]) + (", ..." if len(columns) > 10 else "")
                 hint = did_you_mean(name, columns, f"The table has: {some}.")
-                raise InputError(f"a rule is about column {name!r}, which the table does not have.\n{hint}")
+                raise InputError(
+                    f"a rule is about column {name!r}, which the table does not have.",
+                    cure=hint,
+                    option=option,
+                )
 
     def touch(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 
 from t1.arrays import BoolArray, FloatArray
 from t1.panel import Panel
-from t1.progress import OnProgress
+from t1.progress import OnProgress, Progress
 
 SLACK = 0.03  # of a budget: estimates are never right
 
@@ -53,15 +53,24 @@ class Learning:
     seed: int = 102
     budget: Budget | None = None  # None: take your time
     periods: dict[Any, int | None] = field(default_factory=dict)  # of each series, by its id; found once
+    follows: dict[int, tuple[int, ...]] = field(
+        default_factory=dict
+    )  # columns that are copies or sums of others
     pattern: BoolArray | None = None  # (rows, vars): the table's own gaps, where more is hidden to judge by
     every: bool = False  # learn about every column, also those without gaps: the fit is to be kept
     weights: Any = None  # pretrained weights to start from: a path, "none", or None for the shipped ones
+    engine: str = "torch"  # what runs the pretrained network: torch, or onnx
     on_progress: OnProgress | None = None
     should_stop: Callable[[], bool] | None = None
     notes: list[str] = field(default_factory=list)  # what the user should know
 
     def left(self) -> float:
         return np.inf if self.budget is None else self.budget.left()
+
+    def tell(self, stage: str, best_error: float | None = None) -> None:
+        """Say what is being done now."""
+        if self.on_progress is not None:
+            self.on_progress(Progress.at(stage, best_error))
 
 
 class FittedMethod(Protocol):

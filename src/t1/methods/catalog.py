@@ -76,6 +76,13 @@ _add(
     place="t1.methods.regression:RegressionFill",
     default=True,
 )
+_add(
+    "related",
+    title="Copies and sums",
+    family="the other columns",
+    place="t1.methods.related:RelatedFill",
+    default=True,
+)
 _add("mean", title="Mean", family="a column by itself", place="t1.methods.columns:Mean")
 _add("locf", title="Last observation", family="a column by itself", place="t1.methods.columns:Locf")
 _add(

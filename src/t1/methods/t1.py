@@ -9,15 +9,15 @@ import numpy as np
 
 from t1.arrays import Float32Array, FloatArray
 from t1.data.scale import Scaler
-from t1.device import resolve_device
 from t1.memory import keep_freed_memory
 from t1.methods.base import Fill, Learning
 from t1.methods.groups import Group, group_columns
-from t1.methods.windows import Relation, fill_series
-from t1.models.t1 import T1
+from t1.methods.windows import Network, Relation, fill_ends, fill_series
+from t1.onnx.engine import OnnxT1
 from t1.panel import Panel
 from t1.weights import load_pretrained
 
+WINDOW = 96  # rows of the pretrained network
 SAMPLE = 8192  # rows from which the relation of columns is learned
 
 
@@ -26,7 +26,7 @@ class T1Fill:
     """A network for tables of any width, and what it has to know of this one."""
 
     name: ClassVar[str] = "t1"
-    network: T1
+    network: Network
     scaler: Scaler
     groups: tuple[Group, ...]
     relations: tuple[Relation, ...]  # of the columns of each group
@@ -40,7 +40,7 @@ class T1Fill:
         groups = tuple(group_columns(panel))
         rows = _sample(panel)
         return cls(
-            network=load_pretrained(learning.weights).to(resolve_device("auto")).eval(),
+            network=_network(learning),
             scaler=scaler,
             groups=groups,
             relations=tuple(Relation.of(standard_rows(scaler, rows, g)) for g in groups),
@@ -65,6 +65,40 @@ class T1Fill:
                     )
         fill, low, high = out
         return Fill(fill, down=np.maximum(fill - low, 0), up=np.maximum(high - fill, 0))
+
+    def fill_ends(self, panel: Panel, length: int) -> Fill:
+        """Fill the last window of each series; all have this length. Earlier rows have no answer."""
+        shape = (-1, length, panel.n_vars)
+        out = np.full((3, *panel.values.shape), np.nan)
+        table = out.reshape(3, *shape)
+        usual = next((p for p in self.periods.values() if p is not None), None)
+        periods = [self.periods.get(key, usual) for key in panel.ids]
+        for period in dict.fromkeys(periods):
+            mine = np.flatnonzero([p == period for p in periods])
+            for group, relation in zip(self.groups, self.relations, strict=True):
+                own = group.columns[: group.n_own]
+                rows = panel.values.reshape(shape)[mine]
+                gappy = np.isnan(rows[:, -WINDOW:][:, :, own]).any(axis=(1, 2))
+                if not gappy.any():
+                    continue
+                standard = standard_rows(self.scaler, rows[gappy].reshape(-1, panel.n_vars), group)
+                levels = fill_ends(
+                    self.network, standard.reshape(-1, length, len(group.columns)), period, relation
+                )
+                for k, part in enumerate((levels.fill, levels.low, levels.high)):
+                    own_part = part[..., : group.n_own] * self.scaler.std[own] + self.scaler.mean[own]
+                    at = np.ix_(mine[gappy], np.arange(length - part.shape[1], length), own)
+                    table[k][at] = own_part
+        fill, low, high = out
+        return Fill(fill, down=np.maximum(fill - low, 0), up=np.maximum(high - fill, 0))
+
+
+def _network(learning: Learning) -> Network:
+    if learning.engine == "onnx":
+        return OnnxT1.pretrained(learning.weights)
+    from t1.device import resolve_device  # torch takes a second or two to import
+
+    return load_pretrained(learning.weights).to(resolve_device("auto")).eval()
 
 
 def _sample(panel: Panel) -> FloatArray:

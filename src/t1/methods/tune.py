@@ -17,6 +17,7 @@ from t1.device import resolve_device
 from t1.methods.base import Learning, LeftOut
 from t1.methods.groups import Group
 from t1.methods.t1 import T1Fill, standard_rows
+from t1.methods.windows import Network
 from t1.missing import hide
 from t1.models.base import Batch, Context, Model
 from t1.models.t1 import T1
@@ -94,14 +95,16 @@ class TunedFill(T1Fill):
         )
         if result.reason == "stopped":
             learning.notes.append("training was stopped early; the best weights so far were used")
+        kept: Network = network.eval()
         if result.best_loss is None or before is None or result.best_loss >= before:
-            network = start.network  # the training did not help
-        return cls(network.eval(), start.scaler, start.groups, start.relations, start.periods), result
+            kept = start.network  # the training did not help
+        return cls(kept, start.scaler, start.groups, start.relations, start.periods), result
 
 
 def _trainable(start: T1Fill, n_vars: int, seconds: float) -> T1:
     """A copy to train; in a long training of one group every variable has an encoding of its own."""
     network = start.network
+    assert isinstance(network, T1)  # the options see to it that only torch trains
     if seconds >= LONG and len(start.groups) == 1 and len(start.groups[0].columns) == n_vars:
         return network.for_variables(n_vars)
     copy = T1(network.config)
@@ -124,6 +127,7 @@ class _Windows:
     """Batches of windows of the panel, with cells hidden as in its own gaps and otherwise."""
 
     def __init__(self, start: T1Fill, panel: Panel, seed: int) -> None:
+        assert isinstance(start.network, T1)
         self.window, self.seed = start.network.config.window, seed
         self.groups: tuple[Group, ...] = start.groups
         self.relations = start.relations

@@ -1,16 +1,21 @@
 """A network of any width, run over a series of any length: windows, seasons beside them, coarser rates."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 
 from t1.arrays import BoolArray, Float32Array, IntArray
 from t1.data.context import relate
 from t1.data.window import starts
-from t1.models.base import Context
-from t1.models.t1 import T1
+from t1.onnx.engine import OnnxT1
+
+if TYPE_CHECKING:  # the ONNX engine does without torch
+    from t1.models.t1 import T1
+
+Network: TypeAlias = "T1 | OnnxT1"
 
 ROWS = 1024  # windows times columns that go through the network at once
 PERIODS_AWAY = 14  # how far to look for an observation of the same phase
@@ -27,7 +32,7 @@ class Relation(NamedTuple):
     trust: Float32Array  # (vars,)
 
     @classmethod
-    def of(cls, values: Float32Array) -> "Relation":
+    def of(cls, values: Float32Array) -> Relation:
         """Of a table (rows, vars), NaN where missing."""
         return cls(*(part[0] for part in relate(values[None])))
 
@@ -41,12 +46,17 @@ class Levels:
     high: Float32Array
 
     @classmethod
-    def empty(cls, shape: tuple[int, ...]) -> "Levels":
+    def empty(cls, shape: tuple[int, ...]) -> Levels:
         return cls(*(np.zeros(shape, dtype=np.float32) for _ in range(3)))
 
 
 def fill_series(
-    network: T1, values: Float32Array, period: int | None, relation: Relation, *, n_own: int | None = None
+    network: Network,
+    values: Float32Array,
+    period: int | None,
+    relation: Relation,
+    *,
+    n_own: int | None = None,
 ) -> Levels:
     """Fill a series (time, vars) in standard units, NaN where missing.
 
@@ -72,16 +82,18 @@ def fill_series(
     return fine
 
 
-def fill_windows(network: T1, values: Float32Array, period: int | None, relation: Relation) -> Float32Array:
+def fill_windows(
+    network: Network, values: Float32Array, period: int | None, relation: Relation
+) -> Float32Array:
     """Fill windows (batch, time, vars) in standard units, NaN where missing, each from itself alone."""
     n, time, n_vars = values.shape
-    short = network.config.window - time
+    short = _window(network) - time
     if short:  # missing rows at the end
         values = np.pad(values, ((0, 0), (0, short), (0, 0)), constant_values=np.nan)
     observed = ~np.isnan(values)
     known = np.where(observed, values, 0).astype(np.float32)
     wide = (values.shape[1], n * n_vars)  # all windows side by side: each looks for its own periods
-    season = _season(
+    season = season_beside(
         known.transpose(1, 0, 2).reshape(wide), observed.transpose(1, 0, 2).reshape(wide), period
     )
     beside = [part.reshape(-1, n, n_vars).transpose(1, 0, 2) for part in season]
@@ -93,8 +105,45 @@ def fill_windows(network: T1, values: Float32Array, period: int | None, relation
     return np.where(observed, values, out)[:, :time]
 
 
+def fill_ends(network: Network, values: Float32Array, period: int | None, relation: Relation) -> Levels:
+    """Fill the last window of some stretches (batch, time, vars) in standard units: levels (batch, window, vars).
+
+    Earlier rows serve the season and, at a coarser rate, gaps longer than the network can look across.
+    """
+    n, time, n_vars = values.shape
+    window = _window(network)
+    observed = ~np.isnan(values)
+    known = np.where(observed, values, 0).astype(np.float32)
+    wide = (time, n * n_vars)  # all stretches side by side: each looks for its own periods
+    season = season_beside(
+        known.transpose(1, 0, 2).reshape(wide), observed.transpose(1, 0, 2).reshape(wide), period
+    )
+    beside = [part.reshape(time, n, n_vars).transpose(1, 0, 2)[:, -window:] for part in season]
+    last, seen = known[:, -window:], observed[:, -window:]
+    out = np.empty((3, n, window, n_vars), dtype=np.float32)
+    at_once = max(1, ROWS // n_vars)
+    for i in range(0, n, at_once):
+        some = slice(i, i + at_once)
+        out[:, some] = _levels(network, last[some], seen[some], [x[some] for x in beside], relation)
+    for k in range(n):
+        length, distance = _gap_sizes(observed[k])
+        for rate in RATES[:2]:
+            far = length[-window:] > REACH * rate
+            if not far.any() or time < 3 * rate or window % rate or time % rate:
+                break
+            means, full = _block_means(values[k], observed[k], rate)
+            step = None if period is None or period < 3 * rate else round(period / rate)
+            coarse = run_windows(network, np.where(full, means, np.nan), full, step, relation, n_vars)
+            near = np.minimum(distance[-window:] / (NEAR * rate / RATES[0]), 1.0)
+            weight = np.where(far & full.any(axis=0), near, 0.0).astype(np.float32)
+            end = Levels(*(part[-(window // rate) :] for part in (coarse.fill, coarse.low, coarse.high)))
+            levelled = _with_level(Levels(*out[:, k]), end, rate, weight)
+            out[:, k] = levelled.fill, levelled.low, levelled.high
+    return Levels(*out)
+
+
 def run_windows(
-    network: T1,
+    network: Network,
     values: Float32Array,
     observed: BoolArray,
     period: int | None,
@@ -102,14 +151,14 @@ def run_windows(
     n_own: int,
 ) -> Levels:
     """Windows that overlap by half, if they have a gap; each cell trusts the middle of a window most."""
-    window, (length, n_vars) = network.config.window, values.shape
+    window, (length, n_vars) = _window(network), values.shape
     n = max(length, window)
     if n > length:
         pad = ((0, n - length), (0, 0))
         values = np.pad(values, pad, constant_values=np.nan)
         observed = np.pad(observed, pad)
     known = np.where(observed, values, 0).astype(np.float32)
-    season = _season(known, observed, period)
+    season = season_beside(known, observed, period)
     begin = starts(n, window, window // 2)
     gappy = np.concatenate([[0], np.cumsum(~observed[:, :n_own].all(axis=1))])
     begin = begin[gappy[begin + window] > gappy[begin]]
@@ -128,28 +177,61 @@ def run_windows(
     return Levels(*out[:, :length])
 
 
-@torch.no_grad()
+def _window(network: Network) -> int:
+    return network.window if isinstance(network, OnnxT1) else network.config.window
+
+
 def _levels(
-    network: T1,
+    network: Network,
     values: Float32Array,
     observed: BoolArray,
     season: list[Float32Array],
     relation: Relation,
 ) -> Float32Array:
     """Fill, low and high of some windows, (3, batch, time, vars)."""
+    context = [*season, *(np.broadcast_to(part, (len(values), *part.shape)) for part in relation)]
+    if isinstance(network, OnnxT1):
+        levels = network.levels(values, observed, context)
+    else:
+        levels = _torch_levels(network, values, observed, context)
+    levels = np.sort(levels, axis=0)
+    return levels[[len(levels) // 2, 0, len(levels) - 1]]
+
+
+def _torch_levels(
+    network: T1, values: Float32Array, observed: BoolArray, context: list[Float32Array]
+) -> Float32Array:
+    import torch
+
+    from t1.models.base import Context
+
     device = next(network.parameters()).device
-    shared = [np.broadcast_to(part, (len(values), *part.shape)) for part in relation]
-    parts = [
-        torch.tensor(np.ascontiguousarray(x), device=device) for x in (values, observed, *season, *shared)
-    ]
-    levels = network.levels(parts[0], parts[1], Context(*parts[2:]))
-    levels = levels.sort(dim=0).values
-    chosen = levels[[len(levels) // 2, 0, len(levels) - 1]]
-    out: Float32Array = chosen.cpu().numpy()
+    parts = [torch.tensor(np.ascontiguousarray(x), device=device) for x in (values, observed, *context)]
+    with torch.no_grad():
+        out: Float32Array = network.levels(parts[0], parts[1], Context(*parts[2:])).cpu().numpy()
     return out
 
 
-def _season(known: Float32Array, observed: BoolArray, period: int | None) -> list[Float32Array]:
+def guesses(
+    network: Network,
+    values: Float32Array,
+    observed: BoolArray,
+    season: list[Float32Array],
+    relation: Relation,
+) -> Float32Array:
+    """The network's fill of every cell of some windows, and how far apart its outer quantiles are, (2, batch, ...)."""
+    out = np.empty((2, *values.shape), dtype=np.float32)
+    at_once = max(1, ROWS // values.shape[2])
+    for i in range(0, len(values), at_once):
+        some = slice(i, i + at_once)
+        fill, low, high = _levels(
+            network, values[some], observed[some], [part[some] for part in season], relation
+        )
+        out[:, some] = fill, high - low
+    return out
+
+
+def season_beside(known: Float32Array, observed: BoolArray, period: int | None) -> list[Float32Array]:
     """The two nearest observations of the same phase before and after each cell, and their weight."""
     if period is None or period >= len(known):
         return [np.zeros_like(known)] * 4
@@ -219,3 +301,34 @@ def _gap_sizes(observed: BoolArray) -> tuple[IntArray, IntArray]:
     to_before = np.where(before < 0, n, rows - before)
     to_after = np.where(after == n, n, after - rows)
     return length, np.minimum(to_before, to_after)
+
+
+def attention_at(
+    network: T1, values: Float32Array, period: int | None, relation: Relation, row: int
+) -> Float32Array:
+    """Who looks at whom (vars, vars) in the window around a row: the mean over blocks and heads.
+
+    `values` (time, vars) are in standard units, NaN where missing; a row of the answer sums to 1.
+    """
+    import torch
+
+    from t1.models.base import Context
+
+    window = network.config.window
+    if len(values) < window:
+        values = np.pad(values, ((0, window - len(values)), (0, 0)), constant_values=np.nan)
+    observed = ~np.isnan(values)
+    known = np.where(observed, values, 0).astype(np.float32)
+    first = min(max(row - window // 2, 0), len(values) - window)
+    here = slice(first, first + window)
+    season = [part[here] for part in season_beside(known, observed, period)]
+    device = next(network.parameters()).device
+    parts = [
+        torch.tensor(np.ascontiguousarray(x)[None], device=device)
+        for x in (known[here], observed[here], *season, *relation)
+    ]
+    record: list[torch.Tensor] = []
+    with torch.no_grad():
+        network.levels(parts[0], parts[1], Context(*parts[2:]), record)
+    looked: Float32Array = torch.stack([block[0].mean(0) for block in record]).mean(0).cpu().numpy()
+    return looked

@@ -224,7 +224,15 @@ function drawSeries(figure, one) {
     const seen = extent(figure.parts, ends[0], ends[1]);
     if (seen) Plotly.relayout(figure, { "yaxis.range": seen });
   });
+  figure.on("plotly_click", ({ points: [point] }) => {
+    if (point.data.name.startsWith("filled")) tellParent({ t1: "gap", column: one.c, x: milliseconds(point.x), dated: data.dated });
+  });
   figure.parts = parts;
+}
+
+// Inside another page (t1 serve) the report tells which filled stretch was clicked, and how high it is.
+function tellParent(message) {
+  if (parent !== window) parent.postMessage(message, "*");
 }
 
 function place(parent, one) {
@@ -273,5 +281,7 @@ if (others.length) {
   $("pick").addEventListener("change", () => pick()());
 }
 drawAll();
+if (parent !== window) document.body.classList.add("inside");
+new ResizeObserver(() => tellParent({ t1: "height", height: document.body.scrollHeight })).observe(document.body);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 })();

@@ -8,15 +8,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import safetensors
-import safetensors.torch
-import torch
-
-from t1.device import own_randomness
 from t1.errors import InputError
-from t1.models.t1 import T1, T1Config
+
+if TYPE_CHECKING:  # reading the weights needs no torch
+    from t1.models.t1 import T1
 
 WEIGHTS, CARD = "t1.safetensors", "card.json"
 FORMAT, VERSION = "t1-pretrained", 1
@@ -24,17 +21,16 @@ SHIPPED = Path(__file__).parent
 MOST_BYTES = 3_000_000  # the package stays small
 
 
-def load_pretrained(path: str | Path | None = None) -> T1:
+def load_pretrained(path: str | Path | None = None) -> "T1":
     """The pretrained network, in eval mode: the shipped one, or one that `t1 pretrain --export` wrote."""
+    import safetensors.torch
+    import torch
+
+    from t1.device import own_randomness
+    from t1.models.t1 import T1, T1Config
+
     folder = SHIPPED if path is None else Path(path)
-    card = read_card(folder)
-    weights = _read(folder / WEIGHTS)
-    if hashlib.sha256(weights).hexdigest() != card["sha256"]:
-        raise InputError(
-            f"{folder / WEIGHTS} is cut short or was altered: its checksum is not the one in {CARD}",
-            cure=_cure(folder),
-            option="weights",
-        )
+    card, weights = read_weights(path)
     try:
         with own_randomness(torch.device("cpu")):  # the weights a new network draws are overwritten
             network = T1(T1Config(**card["network"]))
@@ -46,6 +42,20 @@ def load_pretrained(path: str | Path | None = None) -> T1:
             option="weights",
         ) from None
     return network.eval()
+
+
+def read_weights(path: str | Path | None = None) -> tuple[dict[str, Any], bytes]:
+    """The card and the weights as they were written, checked against the card's checksum."""
+    folder = SHIPPED if path is None else Path(path)
+    card = read_card(folder)
+    weights = _read(folder / WEIGHTS)
+    if hashlib.sha256(weights).hexdigest() != card["sha256"]:
+        raise InputError(
+            f"{folder / WEIGHTS} is cut short or was altered: its checksum is not the one in {CARD}",
+            cure=_cure(folder),
+            option="weights",
+        )
+    return card, weights
 
 
 def read_card(path: str | Path | None = None) -> dict[str, Any]:
@@ -80,9 +90,11 @@ def read_card(path: str | Path | None = None) -> dict[str, Any]:
 
 
 def save_pretrained(
-    folder: str | Path, network: T1, *, trained: Mapping[str, Any], figures: Mapping[str, Any]
+    folder: str | Path, network: "T1", *, trained: Mapping[str, Any], figures: Mapping[str, Any]
 ) -> Path:
     """Write weights and card into a folder, the weights first; gives the path of the card."""
+    import safetensors.torch
+
     folder = Path(folder)
     state = {name: t.detach().cpu().contiguous() for name, t in network.state_dict().items()}
     weights = safetensors.torch.save(state)

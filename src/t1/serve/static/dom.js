@@ -1,0 +1,38 @@
+// Elements of the page, and what is wrong, told beside the field it concerns.
+import { Problem } from "./server.js";
+
+export const $ = id => document.getElementById(id);
+
+export function el(tag, props = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), props);
+  made.append(...children);
+  return made;
+}
+
+export function tell(problem) {
+  document.querySelectorAll(".wrong").forEach(one => one.classList.remove("wrong"));
+  if (!problem) { $("alert").hidden = true; return; }
+  if (problem.status === 401) { $("token").hidden = false; $("token-text").focus(); return; }
+  $("alert").textContent = [problem.detail, problem.cure].filter(Boolean).join("\n");
+  $("alert").hidden = false;
+  const field = problem.field && document.querySelector(`[data-field="${CSS.escape(problem.field)}"]`);
+  if (field) {
+    field.closest("details")?.setAttribute("open", "");
+    field.classList.add("wrong");
+    if (field.matches("input, select")) { field.focus(); field.setAttribute("aria-describedby", "alert"); }
+  } else {
+    $("alert").scrollIntoView({ block: "nearest" });
+  }
+}
+
+export async function attempt(action) {
+  try {
+    const value = await action();
+    tell(null);
+    return value;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    tell(error);
+    return undefined;
+  }
+}
