@@ -162,7 +162,7 @@ def test_one_fitted_fill_for_all(folder, capsys):
 
 def test_a_fit_for_each_series(folder):
     both = pd.concat(
-        [table(1).assign(meter="x"), (table(2).set_index("when") * 1000).reset_index().assign(meter="y")]
+        [table(1).assign(meter="x"), (table(2).set_index("when") * 37.31).reset_index().assign(meter="y")]
     )
     nothing = table(3, 20).assign(meter="z", temp=np.nan, flow=np.nan)
     (folder / "many").mkdir()

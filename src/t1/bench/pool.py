@@ -14,7 +14,7 @@ from t1.bench.run import Outcome, execute
 from t1.bench.store import Store
 from t1.bench.study import Run
 from t1.errors import T1Error
-from t1.jobs import Executor
+from t1.jobs import JobRunner
 from t1.progress import progress_line
 
 SPAWN = get_context("spawn")
@@ -28,7 +28,7 @@ def run_all(
     *,
     jobs: int = 1,
     device: str = "cpu",
-    on: Executor | None = None,
+    on: JobRunner | None = None,
     tell: Tell,
     should_stop: Callable[[], bool],
 ) -> None:

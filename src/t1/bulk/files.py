@@ -20,7 +20,7 @@ from t1.bulk.record import FolderRecord
 from t1.bulk.series import impute_each_series
 from t1.data.data_file import read_bytes
 from t1.errors import InputError, T1Error
-from t1.jobs import Executor
+from t1.jobs import JobRunner
 from t1.options import FillOptions, FitOptions
 from t1.weights import load_pretrained, read_card
 
@@ -123,7 +123,7 @@ def fill_files(
     planned: Sequence[Planned],
     record: FolderRecord,
     how: HowToFill,
-    executor: Executor,
+    executor: JobRunner,
     *,
     on_outcome: Callable[[FileOutcome], None] = lambda outcome: None,
     should_stop: Callable[[], bool] = lambda: False,

@@ -5,14 +5,14 @@ that can be sent to another process, so the same call runs anywhere and gives th
 """
 
 from t1.errors import InputError
-from t1.jobs.base import Executor
+from t1.jobs.base import JobRunner
 from t1.jobs.here import Here
 from t1.jobs.on_ray import OnRay
 
-__all__ = ["Executor", "Here", "OnRay", "executor_of"]
+__all__ = ["Here", "JobRunner", "OnRay", "executor_of"]
 
 
-def executor_of(on: str | None, processes: int | None = None) -> Executor:
+def executor_of(on: str | None, processes: int | None = None) -> JobRunner:
     """Where jobs run: `on` is None for processes of this machine, "ray", or "ray://HOST:PORT"."""
     if processes is not None and processes < 1:
         raise InputError(f"{processes} processes do no work", cure="Give 1 or more.", option="jobs")

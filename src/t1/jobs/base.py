@@ -12,7 +12,7 @@ Work = Callable[[Any, Any], Any]  # (shared, job) -> result: a function of a mod
 Ended = tuple[Any, Any]  # a job, and its result or the T1Error that ended it
 
 
-class Executor(Protocol):
+class JobRunner(Protocol):
     """Runs a function over many jobs, and yields each as it ends; a failure keeps no other from running."""
 
     def run(
