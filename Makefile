@@ -36,8 +36,10 @@ bench: .venv/ready       ## speed and memory against a plain transcription
 	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/step.py --memory
 
-nightly: .venv/ready     ## ten times as many generated files as in make test; 1,000 jobs and 20 kills of the server
+nightly: .venv/ready     ## long versions: generated files, four Ray nodes of which one is killed, load and kills, a stream
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/live.py --soak 600 --rate 100 --engine onnx
 	OMP_NUM_THREADS=1 T1_FUZZ=2000 $(BIN)/python -m pytest -q tests/test_fuzz.py
+	OMP_NUM_THREADS=1 T1_RAY=400 $(BIN)/python -m pytest -q tests/test_bulk_ray.py
 	OMP_NUM_THREADS=1 T1_LOAD=1 $(BIN)/python -m pytest -q -s tests/test_serve_load.py tests/test_serve_safety.py tests/test_serve_schema.py
 
 # sktime allows no pandas 3.1 yet and darts brings numba: both are tested in an environment of their own.

@@ -19,11 +19,11 @@ FLOORS = [
     {"train", "average", "run_state", "schedule", "source", "validation", "workers", "weights", "onnx"},
     {"methods"},
     {"fill", "pretrain"},
-    {"report", "bench", "live"},
+    {"report", "bench", "live", "sense"},
     {"options"},
     {"api", "client", "explaining", "imputer"},
     {"adapters", "bulk", "serve"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
 MODULES = sorted(p for p in SRC.rglob("*.py") if p not in (SRC / "__init__.py", SRC / "__main__.py"))

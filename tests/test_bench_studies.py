@@ -12,7 +12,6 @@ from bench_rows import row as any_row
 from conftest import WAVES
 from plain_t1 import PlainT1
 from t1.bench import attention
-from t1.bench.attention import PLACES, TOP
 from t1.bench.efficiency import cost_runs, defined
 from t1.bench.findings import findings
 from t1.bench.page import results_page
@@ -22,6 +21,7 @@ from t1.bench.standard import standard
 from t1.bench.store import Store
 from t1.bench.study import STUDIES
 from t1.bench.tables import averages
+from t1.bench.traces import PLACES, TOP
 from t1.cli import main
 from t1.data.catalog import load, spec
 from t1.errors import InputError

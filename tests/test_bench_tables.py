@@ -113,7 +113,9 @@ def test_no_figure_is_lost_and_a_model_in_two_tables_has_the_same_in_both():
         assert read == set(found)
 
 
-@pytest.mark.parametrize("study", [name for name, study in STUDIES.items() if study.changes])
+@pytest.mark.parametrize(
+    "study", [name for name, study in STUDIES.items() if study.changes and study.published]
+)
 def test_what_a_study_compares_is_what_was_published(study):
     found, chosen = published(STUDIES[study]), STUDIES[study]
     assert set(found["variant"]) <= set(chosen.changes)

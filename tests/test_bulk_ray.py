@@ -89,7 +89,7 @@ def test_a_node_that_is_killed_in_the_middle_costs_nothing(tmp_path, monkeypatch
         table(k, 60).to_csv(tmp_path / "in" / f"{k:04}.csv", index=False)
     monkeypatch.chdir(tmp_path)
     began = time.perf_counter()
-    command = ["impute", "in", "--budget", "fast", "-o"]
+    command = ["impute", "in", "--method", "linear", "-o"]
     assert main([*command, "here", "--jobs", "1"]) == 0
     here = time.perf_counter() - began
     four = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, **QUIET})

@@ -47,15 +47,21 @@ def test_a_command_of_the_page_runs(command, folder):
             arguments = shlex.split(one)
             given = "--budget" in arguments or arguments[0] == "look"
             assert main(arguments if given else [*arguments, "--budget", "fast"]) == 0
-    for name in re.findall(r"(?:-o|>|--scorecard|--provenance|--report) (\S+\.\w+)", command):
+    for name in re.findall(
+        r"(?:-o|>|--scorecard|--provenance|--report|--picture|--table) (\S+\.\w+)", command
+    ):
         assert (folder / name).stat().st_size > 100
 
 
-def test_every_option_has_an_example(capsys):
+@pytest.mark.parametrize("command", ["impute", "explain"])
+def test_every_option_has_an_example(command, capsys):
     with pytest.raises(SystemExit):
-        main(["impute", "--help"])
+        main([command, "--help"])
     options = set(re.findall(r"(--[a-z-]+)", capsys.readouterr().out)) - {"--help", "--output"}
-    shown = {word for command in COMMANDS for word in shlex.split(command)}
+    many = re.findall(
+        r"^\$ t1 (.*)$", (ROOT / "docs" / "bulk.md").read_text(), re.MULTILINE
+    )  # see test_bulk.py
+    shown = {word for command in COMMANDS + many for word in shlex.split(command)}
     assert options - shown == set()
 
 

@@ -31,6 +31,7 @@ from t1.methods.base import Learning
 from t1.options import FillOptions, FitOptions
 from t1.progress import OnProgress
 from t1.schedule import seconds_of
+from t1.sense.rank import Sensing, sense_panel
 
 if TYPE_CHECKING:  # these bring torch, which takes a second: bad input is told before
     from t1.fill.judged import JudgedFill
@@ -201,6 +202,16 @@ class FittedFill:
             step=every,
             first_row=self.clock.get("rows", 0),
         )
+
+    def sense(self, data: Any, *, budget: int = 20, allowed: BoolArray | None = None) -> Sensing:
+        """Where to measure next: missing cells of a table by what they would tell of the others; its columns.
+
+        `allowed` (rows, columns) says which cells could be measured; the table must then have no absent rows.
+        """
+        frame = Frame.read(data, **self._reading(data))
+        check_columns(self.columns, frame.columns)
+        placed = Placed.of(frame.values, frame.columns, Timeline(len(frame.values), frame.time, frame.ids))
+        return sense_panel(self.judged, placed.panel, budget=budget, allowed=allowed)
 
     def save(self, folder: str | Path) -> None:
         """Keep it in a folder: safetensors and JSON, never pickle."""
@@ -465,6 +476,21 @@ def fit_file(
     )
     fitted.save(folder)
     return fitted
+
+
+def sense_file(
+    source: str | Path, *, reading: Mapping[str, Any], budget: int = 20, model: str | Path | None = None
+) -> Sensing:
+    """Where to measure next in a file; without a `model` a fill is fitted to it, and nothing is trained."""
+    fitted = None if model is None else load(model)
+    file = read_file(source, **reading)
+    placed = Placed.of(file.values, file.columns, Timeline(len(file.values), file.time, file.ids))
+    if fitted is not None:
+        check_columns(fitted.columns, file.columns)
+        return sense_panel(fitted.judged, placed.panel, budget=budget)
+    options = FitOptions(method="t1", budget="fast")
+    judged = _judge(placed, options.learning(clock.perf_counter()), options, file.kinds)
+    return sense_panel(judged, placed.panel, budget=budget)
 
 
 def _added(placed: Placed, whole: Filled, panel: bool) -> AddedRows | None:

@@ -38,10 +38,17 @@ class HiddenWindows:
     """Every window once an epoch, in an order of its own, with cells that `hide` draws anew each time."""
 
     def __init__(
-        self, windows: WindowSet, hide: Hide, *, seed: int, batch_size: int, device: torch.device
+        self,
+        windows: WindowSet,
+        hide: Hide,
+        *,
+        seed: int,
+        batch_size: int,
+        device: torch.device,
+        share: tuple[int, int] = (0, 1),  # of n processes that share every batch: which one this is, and n
     ) -> None:
         self.windows, self.hide, self.seed, self.batch_size = windows, hide, seed, batch_size
-        self.device = device
+        self.device, self.share = device, slice(share[0], None, share[1])
         self.per_epoch = -(-len(windows) // batch_size)
         self.fingerprint = fingerprint(windows)
         self._order: tuple[int, npt.NDArray[np.int64]] = (-1, np.empty(0, np.int64))  # of which epoch
@@ -49,6 +56,7 @@ class HiddenWindows:
     def batch(self, step: int) -> Batch | None:
         values, observed = self.windows.batch(self._chosen(step))
         hidden = self.hide(values, observed, default_rng([self.seed, MASKS, step])) & observed
+        values, observed, hidden = values[self.share], observed[self.share], hidden[self.share]
         return hidden_batch(values, observed, hidden, self.device) if hidden.any() else None
 
     def _chosen(self, step: int) -> npt.NDArray[np.int64]:

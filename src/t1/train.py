@@ -61,11 +61,13 @@ def fit(
     resume: bool = False,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
+    workers: Workers | None = None,
 ) -> FitResult:
     """Train the model to fill the cells that `hide` draws; it ends with the best weights, in eval mode.
 
     With a `folder` the run is saved there, and `resume` takes it up again where it was when it was killed or
-    its budget ended; budgets may have been raised meanwhile.
+    its budget ended; budgets may have been raised meanwhile. `workers` (see `join_workers`): the processes of
+    torchrun, each of which takes its share of every batch.
     """
     for part, windows in (("training", train), ("validation", valid)):
         if windows is not None and not (len(windows) and windows.seen.any()):
@@ -81,7 +83,14 @@ def fit(
         )
     return fit_source(
         model,
-        HiddenWindows(train, hide, seed=config.seed, batch_size=config.batch_size, device=place),
+        HiddenWindows(
+            train,
+            hide,
+            seed=config.seed,
+            batch_size=config.batch_size,
+            device=place,
+            share=(0, 1) if workers is None else (workers.rank, workers.n),
+        ),
         config,
         validation=validation,
         device=place,
@@ -89,6 +98,7 @@ def fit(
         resume=resume,
         on_progress=on_progress,
         should_stop=should_stop,
+        workers=workers,
     )
 
 

@@ -61,7 +61,11 @@ def join_workers() -> Iterator[Workers]:
     if n == 1:
         yield Workers()
         return
-    dist.init_process_group("gloo")
+    if torch.cuda.is_available():  # a GPU each: gradients go over nccl, what the processes agree on over gloo
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        dist.init_process_group("cpu:gloo,cuda:nccl")
+    else:
+        dist.init_process_group("gloo")
     try:
         yield Workers(rank=dist.get_rank(), n=n)
     finally:

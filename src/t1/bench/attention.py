@@ -17,6 +17,7 @@ from t1.bench.evaluate import Measured
 from t1.bench.scenarios import CHUNK, STREAM, Scenario
 from t1.bench.store import Store
 from t1.bench.study import Run
+from t1.bench.traces import ATTENTION, MAPS, PLACES, TOP
 from t1.data.catalog import Dataset
 from t1.errors import InputError
 from t1.missing import point
@@ -28,9 +29,6 @@ OTHERS = 0.4  # of the cells of all other variables are hidden meanwhile
 SHARE = 0.3  # of the target's cells are hidden where something holds
 AROUND = 7  # steps over which the local variance is taken
 EVERY = 16  # test windows over which the effect of a place is averaged
-TOP, MAPS = 20, 10  # heads that are shown, and of which the maps are shown
-PLACES = ("clean", "peaks", "off peaks", "high variance", "low variance")
-KIND = "attention"
 
 Look = tuple[npt.NDArray[np.float32], BoolArray]  # windows and what is visible of them
 
@@ -63,7 +61,7 @@ def look_inside(
         return None
     sample = _sample(model, dataset)
     heads = {place: np.array(each) for place, each in sample["attention"].items()}
-    store.keep_trace(KIND, run, steps, sample)
+    store.keep_trace(ATTENTION, run, steps, sample)
     metrics = {f"sample {name}": value for name, value in _by_block(heads).items()}
     return Measured(found.metrics | metrics, found.cells)
 

@@ -8,9 +8,8 @@ from t1.bench.evaluate import Fill
 from t1.bench.scenarios import Scenario, chunks
 from t1.bench.store import Store
 from t1.bench.study import STUDIES, Run
+from t1.bench.traces import CURVES
 from t1.data.catalog import Dataset
-
-KIND = "curves"
 
 
 def keep_curves(fill: Fill, dataset: Dataset, run: Run, store: Store, steps: int) -> None:
@@ -45,4 +44,4 @@ def keep_curves(fill: Fill, dataset: Dataset, run: Run, store: Store, steps: int
             "visible": visible[0, :, j].tolist(),
             "fill": [round(float(x), 4) for x in guess],
         }
-    store.keep_trace(KIND, run, steps, {"curves": curves})
+    store.keep_trace(CURVES, run, steps, {"curves": curves})

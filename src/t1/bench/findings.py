@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Protocol
 
+from t1.bench.paper import published
+from t1.bench.standard import TITLES
 from t1.bench.store import Row
+from t1.bench.study import STUDIES
 from t1.durations import duration
 from t1.registry import Registry
 
@@ -148,6 +151,49 @@ def heads(dataset: str, each: Errors, rows: Sequence[Row]) -> Iterator[str]:
             f"({'no' if not gain_there else len(gain_there)} gain above {TIE:g} % there) "
             f"{'holds' if bool(gain) == bool(gain_there) else 'does not hold'} in these runs."
         )
+
+
+@FINDERS.add("block")
+def block(dataset: str, each: Errors, rows: Sequence[Row]) -> Iterator[str]:
+    """How much worse blocks are than 10 % points: what tells the readings of the paper's text apart."""
+    printed = {(study, kind): _printed(study, dataset, at) for study, kind, at in PRINTED}
+    parts, close = [], []
+    for model in TITLES:
+        pairs = _pairs([row for row in rows if row.dataset == dataset and row.model == model])
+        if not pairs:
+            continue
+        _, blocks, points = max(pairs)
+        paper = [printed[study, kind].get(model, math.nan) for study, kind, _ in PRINTED]
+        ratio, published = blocks / points, paper[0] / paper[1]
+        known = not math.isnan(published)
+        parts.append(f"{TITLES[model]} {ratio:.2f}" + f" (paper {published:.2f})" * known)
+        close += [abs(ratio / published - 1)] if known else []
+    if close:
+        yield (
+            f"{dataset}, MSE on blocks relative to that on 10 % points: {', '.join(parts)}. With runs begun at every "
+            f"cell it would be several times as high (block-heavy). That blocks are read as the paper meant them "
+            f"{'holds' if max(close) <= 0.35 else 'does not hold'} for {len(close)} system{'s' * (len(close) != 1)}: "
+            f"at most {100 * max(close):.0f} % from its ratios."
+        )
+
+
+PRINTED = (("block", "block", "block"), ("point", "point", "0.1"))
+
+
+def _printed(study: str, dataset: str, at: str) -> dict[str, float]:
+    found = published(STUDIES[study])
+    found = found[(found["dataset"] == dataset) & (found["place"] == at) & (found["metric"] == "mse")]
+    return dict(zip(found["variant"], found["value"], strict=True))
+
+
+def _pairs(rows: Sequence[Row]) -> list[tuple[int, float, float]]:
+    """Steps, and the errors on blocks and on 10 % points, of every run that was scored on both alike."""
+    runs: dict[tuple[str, int], dict[str, Row]] = {}
+    for row in sorted(rows, key=lambda row: row.steps):
+        if row.scenario in ("block", "point 0.1"):
+            runs.setdefault((row.id, row.score_every), {})[row.scenario] = row
+    both = [(f["block"], f["point 0.1"]) for f in runs.values() if len(f) == 2]
+    return [(blocks.steps, blocks.mse, points.mse) for blocks, points in both]
 
 
 @FINDERS.add("sssd")

@@ -37,12 +37,14 @@ def results_page(rows: Sequence[Row]) -> str:
     every = [row for row in known if row.id not in varied]  # the others stand in the table of their study
     rows = latest(every)
     first = [render(headline(rows), "md")] if rows else []
-    commands = [*_commands(every), *(_study_command(name, each) for name, each in settings.items())]
+    with_study = {(row.id, row.steps) for row in rows_of_all if row.kind in MEASURED - {"cost"}}
+    others = [row for row in every if (row.id, row.steps) not in with_study]
+    commands = [*_commands(others), *(_study_command(name, each) for name, each in settings.items())]
     commands += _measure_commands(rows_of_all)
     parts = ["# Results", *_what(rows), *first, "## How to reproduce", *_how(commands)]
     for name in _main():
         if STUDIES[name].published or any(row.kind in STUDIES[name].kinds for row in rows):
-            parts += [render(sheet, "md") for sheet in _own_tables(name, rows)]
+            parts += [render(sheet, "md") for sheet in _own_tables(name, every)]
     for name in settings:
         parts += [render(table(name, known), "md"), f"![{STUDIES[name].title}]({name}.svg)"]
     parts += special

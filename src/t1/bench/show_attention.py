@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from t1.bench.attention import KIND, MAPS, PLACES, TOP
 from t1.bench.notes import count, run_notes
 from t1.bench.notes import place as rate_of
 from t1.bench.sheet import DASH, MARK, Cell, Head, Sheet
 from t1.bench.store import Row, Store
 from t1.bench.study import STUDIES
+from t1.bench.traces import ATTENTION, MAPS, PLACES, TOP
 from t1.bench.variants import Variant, line_up
 from t1.drawing import LOOKS, new_figure, write_figure
 from t1.durations import duration
@@ -167,7 +167,7 @@ def _finding_by_place(row: Row) -> str:
 def picture(rows: Sequence[Row], path: str | Path, store: Store, data: Sequence[str] | None = None) -> None:
     """Attention by block, by head, and the maps of the heads that look most at the target."""
     found = _longest(rows, data)
-    trace = store.trace(KIND, found[0].id)
+    trace = store.trace(ATTENTION, found[0].id)
     if trace is None:
         raise InputError(
             f"the numbers of the sample are not kept in {store.folder}.\nRun: t1 bench score --study representation"

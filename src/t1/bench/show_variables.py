@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from t1.bench.curves import KIND
-from t1.bench.notes import run_notes
+from t1.bench.notes import count, run_notes
 from t1.bench.paper import printed_lines
 from t1.bench.sheet import DASH, MARK, Cell, Head, Sheet
 from t1.bench.standard import TITLES
 from t1.bench.store import Row, Store, latest
 from t1.bench.study import STUDIES
+from t1.bench.traces import CURVES
 from t1.bench.variants import Variant, line_up
 from t1.drawing import LOOKS, new_figure, write_figure
 from t1.errors import InputError
@@ -116,12 +116,27 @@ def tables(rows: Sequence[Row], data: Sequence[str] | None = None) -> list[Sheet
             notes=(
                 "Half of the measured cells of the test patients are hidden. Bold: the lowest of ours.",
                 "Never measured = 0: cells that were never measured count as hidden zeros, which is what the "
-                "published figures seem to mean, but for the share that is missing of Mg.",
+                "published figures seem to mean.",
+                *_shares(found, paper, dataset),
                 *_findings(found, paper, dataset),
                 *run_notes(ran, [dataset]),
             ),
         )
     ]
+
+
+def _shares(found: Found, paper: dict[tuple[str, str], dict[str, str]], dataset: str) -> list[str]:
+    """Variables of which the paper prints another missing share than the data have."""
+    if dataset not in STUDY.datasets or not found:
+        return []
+    first = next(iter(found))
+    other = []
+    for name in STUDY.variables:
+        ours = _value(found, first, f"{name} missing", MEASURED)
+        theirs = float(paper[name, "t1"]["natural_missing_rate"])
+        if abs(ours - theirs) > 0.1:
+            other.append(f"{name} {ours:.2f}, published {theirs:.2f}")
+    return [f"Missing shares that differ by more than 0.1: {'; '.join(other)}."] if other else []
 
 
 def _missing(found: Found, variant: Variant, variable: str, theirs: dict[str, str] | None) -> list[Cell]:
@@ -163,7 +178,7 @@ def _findings(found: Found, paper: dict[tuple[str, str], dict[str, str]], datase
         verdict = "holds" if set(ahead_there) <= set(ahead) else "does not hold"
         which = f" ({', '.join(ahead)})" * bool(ahead)
         sentences.append(
-            f"Here, {GROUPS[kind]}, on {len(ahead)}{which} beside {len(others)} systems: "
+            f"Here, {GROUPS[kind]}, on {len(ahead)}{which} beside {count(len(others), 'other system')}: "
             f"the paper's conclusion {verdict} in these runs."
         )
     return [" ".join(sentences)]
@@ -180,7 +195,7 @@ def picture(rows: Sequence[Row], path: str | Path, store: Store, data: Sequence[
     top, middle, bottom = parts
     _draw_missing(top.add_subplot(), found)
     _draw_errors(middle.add_subplot(), found)
-    traces = {variant: store.trace(KIND, next(iter(each.values())).id) for variant, each in found.items()}
+    traces = {variant: store.trace(CURVES, next(iter(each.values())).id) for variant, each in found.items()}
     _draw_curves(bottom, {v: t["curves"] for v, t in traces.items() if t is not None})
     write_figure(figure, path)
 
@@ -229,7 +244,11 @@ def _draw_curves(part: Any, traces: dict[Variant, dict[str, Any]]) -> None:
     for i, (axes, name) in enumerate(zip(panels, names, strict=True)):
         for k, (variant, curves) in enumerate(traces.items()):
             look = {**LOOKS[k % len(LOOKS)], "marker": ""}
-            axes.plot(curves[name]["fill"], linewidth=1.1, label=variant.label, **look)
+            one = curves[name]  # what is shown stays as it is
+            filled = [
+                t if seen else x for t, seen, x in zip(one["truth"], one["visible"], one["fill"], strict=True)
+            ]
+            axes.plot(filled, linewidth=1.1, label=variant.label, **look)
         one = next(curves[name] for curves in traces.values() if name in curves)
         truth, visible = one["truth"], one["visible"]
         for shown, style in ((True, {"color": "black"}), (False, {"color": "white"})):

@@ -191,7 +191,7 @@ def table(
         blocks=frozenset(sum(map(len, blocks[:i])) for i in range(len(blocks))),
         notes=(
             *_legend(list(variants), wide, found, places),
-            *findings(study.name, averages(study_name, rows, data), here),
+            *findings(study.name, averages(study_name, rows, data), rows),
             *run_notes(variants, list(dict.fromkeys(dataset for dataset, _ in places))),
             *cell_notes(variants),
         ),

@@ -18,6 +18,7 @@ from t1.cli.look import add_look
 from t1.cli.models import add_models
 from t1.cli.parser import Parser, parse
 from t1.cli.pretrain import add_pretrain
+from t1.cli.sense import add_sense
 from t1.cli.serve import add_serve
 from t1.cli.stream import add_stream
 from t1.errors import InputError, T1Error
@@ -50,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     add_train(commands.add_parser("train", help="train T1 on a file, to be used by impute --model"))
     add_serve(commands.add_parser("serve", help="the same in a browser, and over HTTP"))
     add_stream(commands.add_parser("stream", help="fill rows from a pipe as they arrive"))
+    add_sense(commands.add_parser("sense", help="where to measure next, which columns to keep"))
     add_export(commands.add_parser("export", help="write the pretrained network as an ONNX file"))
     add_pretrain(commands.add_parser("pretrain", help="make the weights that fill any table"))
     add_data(commands.add_parser("data", help="the benchmark's datasets: list, info, fetch"))

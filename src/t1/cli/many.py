@@ -71,10 +71,17 @@ def impute_many(
         )
         began = perf_counter()
         with FolderRecord.open(output, [one.name for one in planned]) as record:
-            with _progress(len(planned)) as on_outcome:
-                ended = fill_files(
-                    planned, record, how, executor, on_outcome=on_outcome, should_stop=should_stop
+            try:
+                with _progress(len(planned)) as on_outcome:
+                    ended = fill_files(
+                        planned, record, how, executor, on_outcome=on_outcome, should_stop=should_stop
+                    )
+            except KeyboardInterrupt:
+                print(
+                    f"t1: interrupted; what is filled stays in {output}: the same command goes on",
+                    file=sys.stderr,
                 )
+                return 130
             summary = summarise(ended, perf_counter() - began)
             write_summary(output, summary)
         stopped = len(ended) < len(planned)

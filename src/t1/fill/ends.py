@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
 from t1.fill.gaps import Gaps, gap_class
-from t1.fill.rehearsal import PARTS
+from t1.fill.rehearsal import CALIBRATE, CHOOSE
 from t1.panel import Panel
 
 LAG = 48  # rows whose fills are revised as later rows arrive
@@ -24,9 +24,10 @@ MOST_MEMORY = 4096
 CELLS = 240_000  # of the last windows of all stretches together: bounds the time
 STRETCHES = (12, 180)  # at least and at most
 SHARE = 0.25  # of a column's observed cells are hidden at most
-COPIED = 0.5  # share of stretches whose gaps are those of a row of the panel
-OPEN = 0.75  # share of stretches whose gaps reach the end
-CHANCE = 0.3  # of a column to be silent, where gaps are drawn
+COPIED = 0.9  # share of stretches whose gaps are those of a row of the panel, if it has
+ENOUGH = 30  # rows with gaps; with fewer more gaps are drawn at random
+OPEN = 0.85  # share of stretches whose gaps reach the end
+CHANCE = 0.35  # of a column to be silent, where gaps are drawn
 LONGEST = 96  # rows of gaps that are drawn
 LEAST = 16  # rows before an end
 
@@ -42,7 +43,7 @@ class Ends:
     row: IntArray
     column: IntArray
     event: IntArray  # the stretch
-    part: IntArray  # CHOOSE, CALIBRATE or REPORT
+    part: IntArray  # CHOOSE or CALIBRATE: intervals need all cells that there are
     code: Codes
     distance: Lengths
 
@@ -81,20 +82,20 @@ def rehearse_ends(panel: Panel, rng: Generator, memory: int) -> Ends | None:
         last = end - back
         when = np.arange(first, end + 1)[:, None]
         cells = (when > last - age) & (when <= last) & observed[first : end + 1]
-        cells &= observed[max(last, first)] & ~(
-            (owner[first : end + 1] >= 0) & (owner[first : end + 1] != k % 3)
-        )
+        part = CHOOSE if k % 3 == 0 else CALIBRATE
+        taken = owner[first : end + 1]
+        cells &= observed[max(last, first)] & ((taken < 0) | (taken == part))
         cells &= cells.sum(axis=0) <= left
         # of a gap some cells may belong to another part: then what is left is hidden, if its last cell is there
         cells &= cells[max(last, first) - first]
         if last < first + LEAST or not cells.any() or cells.all():
             continue
         row, column = np.nonzero(cells)
-        owner[row + first, column] = PARTS[k % 3]
+        owner[row + first, column] = part
         left -= cells.sum(axis=0)
         stretches.append((series, first, end + 1))
         hidden.append(cells)
-        parts.append(k % 3)
+        parts.append(part)
     if not stretches:
         return None
     return _scored(panel, owner >= 0, stretches, hidden, parts, memory)
@@ -168,7 +169,7 @@ def _silence(observed: BoolArray, starts: IntArray) -> IntArray:
 
 def _ages(silent: IntArray, gappy: IntArray, n_vars: int, rng: Generator) -> IntArray:
     """For how many rows each column (vars,) is silent at a rehearsed end; 0: it is not."""
-    if len(gappy) and rng.random() < COPIED:
+    if rng.random() < COPIED * min(len(gappy) / ENOUGH, 1.0):
         copied: IntArray = np.minimum(silent[rng.choice(gappy)], 2 * LONGEST)
         return copied
     out = rng.random(n_vars) < CHANCE
@@ -177,4 +178,4 @@ def _ages(silent: IntArray, gappy: IntArray, n_vars: int, rng: Generator) -> Int
         out[rng.integers(n_vars)] = False
     shared = rng.random() < 0.5
     drawn = np.exp(rng.random(1 if shared else n_vars) ** 1.5 * np.log(LONGEST))
-    return np.where(out, np.ceil(drawn), 0).astype(np.intp)
+    return np.where(out, np.floor(drawn), 0).astype(np.intp)

@@ -31,7 +31,7 @@ from t1.registry import did_you_mean
 STEP = 48  # rows between two windows of T1: a stretch begins where one of them does
 RADII = 96, 192, 384, 768, 1536  # rows on either side of the gap that are tried: the first that suffices
 SAME = 0.02  # of the column's spread: fills that differ by less are the same
-NEAR = 16  # rows on either side of the gap in which a column is hidden
+NEAR = 0, 4, 16  # rows on either side of the gap in which a column is hidden: what moves the fill most counts
 COLUMNS = 12  # tried one by one, those that correlate most with the column; the others together
 DETAILED = 5  # columns that are also hidden stretch by stretch
 DISTANCES = (1, 3, 9, 25, 65)  # rows from the cell at which a stretch begins
@@ -41,6 +41,10 @@ CELLS = 2_000_000  # cells of copies that are filled at once
 def explain_cell(judged: JudgedFill, panel: Panel, column: str | int, row: int) -> Explanation:
     """Explain the fill of one missing cell of a panel that `judged` can fill."""
     j = _column(panel, column)
+    if not 0 <= row < panel.n_rows:
+        raise InputError(
+            f"there is no row {row}", cure=f"Give one from 0 to {panel.n_rows - 1}.", option="at"
+        )
     series = int(np.searchsorted(panel.starts, row, side="right") - 1)
     span = panel.spans[series]
     _check(judged, panel, j, row, span)
@@ -52,7 +56,7 @@ def explain_cell(judged: JudgedFill, panel: Panel, column: str | int, row: int) 
         stretch, value = _stretch(cell, panel, series, span, run, row)
         a, b = stretch
         one = panel.take([(series, a, b)])
-        hiding = _Hiding(cell, one, row - a, (run[0] - a, run[1] - a))
+        hiding = _Hiding(cell, one, row - a, (run[0] - a, run[1] - a), value)
         near, others = _candidates(panel, one, j)
         stretches = _stretches(row - a, b - a)
         columns = hiding.columns(near, others, _attention(cell, one, row - a))
@@ -75,7 +79,9 @@ def explain_cell(judged: JudgedFill, panel: Panel, column: str | int, row: int) 
         around=pd.DataFrame(
             {
                 "row": np.arange(a, b),
-                "time": np.full(b - a, np.datetime64("NaT")) if panel.times is None else panel.times[a:b],
+                "time": np.full(b - a, np.datetime64("NaT", "ns"))
+                if panel.times is None
+                else panel.times[a:b],
                 "observed": panel.values[a:b, j],
                 "filled": np.where(panel.observed[a:b, j], np.nan, filled),
             }
@@ -124,6 +130,7 @@ class _Hiding:
     panel: Panel  # of the one stretch
     row: int
     gap: tuple[int, int]  # its first row, and the row after its last
+    value: float  # the fill in the whole table, which a stretch gives but for little
 
     def without(self, masks: list[BoolArray]) -> FloatArray:
         """The fill of the cell without the cells of each mask (rows, vars)."""
@@ -145,15 +152,20 @@ class _Hiding:
     def columns(self, near: list[int], others: list[int], attention: FloatArray) -> pd.DataFrame:
         """Without each column near the gap, and without all that are left together.
 
-        Only near it: a column that is missing for long is another table, on which nothing was judged.
+        Hidden in the gap alone, a little and further around it: one of them may move the fill little by chance.
+        Not further: a column that is missing for long is another table, on which nothing was judged.
         """
         groups = [[j] for j in near] + [others] * bool(others)
         names = [self.panel.columns[j] for j in near] + [f"{len(others)} other columns"] * bool(others)
-        first, past = self.gap
-        rows = np.arange(max(first - NEAR, 0), min(past + NEAR, self.panel.n_rows))
-        masks = [self._mask(rows, group) for group in groups]
         looked = [np.nansum(attention[g]) if np.isfinite(attention[g]).any() else np.nan for g in groups]
-        frame = self._frame(masks, {"column": names}).assign(attention=looked)
+        frames = []
+        for around in NEAR:
+            rows = np.arange(max(self.gap[0] - around, 0), min(self.gap[1] + around, self.panel.n_rows))
+            masks = [self._mask(rows, group) for group in groups]
+            frames.append(self._frame(masks, {"column": names, "around": [around] * len(groups)}))
+        moved = np.abs([frame["moved"].to_numpy() for frame in frames])
+        most = np.nan_to_num(moved, nan=np.inf).argmax(axis=0)
+        frame = pd.DataFrame([frames[k].iloc[i] for i, k in enumerate(most)]).assign(attention=looked)
         return frame.sort_values("moved", key=np.abs, ascending=False, ignore_index=True, kind="stable")
 
     def stretches(self, stretches: list[tuple[int, int]]) -> pd.DataFrame:
@@ -190,8 +202,9 @@ class _Hiding:
         if some:
             found = self.without([masks[i] for i in some])
             without[some] = np.where(np.isfinite(found), found, np.nan)
-        wound = [self.cell.wound(x) for x in without]
-        return pd.DataFrame({**about, "without": wound, "moved": without - base})
+        moved = without - base
+        wound = [self.cell.wound(self.value + x) for x in moved]
+        return pd.DataFrame({**about, "without": wound, "moved": moved})
 
 
 def _stretch(

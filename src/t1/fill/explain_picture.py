@@ -57,7 +57,7 @@ def _draw_columns(axes: Any, explanation: Explanation) -> None:
     axes.barh(y, columns["moved"], color="#0072b2", edgecolor="black", linewidth=0.5, height=0.6)
     axes.axvline(0, color="black", linewidth=0.6)
     axes.set_yticks(y, columns["column"], fontsize=7)
-    axes.set_xlabel("the fill moves by, without the column\nin the gap and 16 rows around it", fontsize=8)
+    axes.set_xlabel("the fill moves by, without the column\nin the gap or close to it", fontsize=8)
     axes.tick_params(axis="x", labelsize=7)
     axes.grid(axis="x", color="0.93")
     axes.set_axisbelow(True)

@@ -22,7 +22,9 @@ class Explanation:
     method: str  # that filled it, or the blend
     gap: int  # length of the run of missing cells that it lies in
     spread: float  # standard deviation of the column's observed values
-    columns: pd.DataFrame  # column, without, moved, attention; the most important first
+    columns: (
+        pd.DataFrame
+    )  # column, around (rows of the gap), without, moved, attention; the most important first
     stretches: pd.DataFrame  # first, last (rows from the cell, negative: before), start, end, without, moved
     cells: pd.DataFrame  # column, first, last, moved
     around: pd.DataFrame = field(repr=False)  # the rows looked at: row, time, observed, filled
@@ -57,7 +59,7 @@ class Explanation:
             "",
             f"{'without the column nearby':<28}{'the fill is':>14}{'moved by':>14}{'T1 looked':>12}",
         ]
-        for name, without, moved, seen in self.columns.itertuples(index=False):
+        for name, _, without, moved, seen in self.columns.itertuples(index=False):
             looked = "–" if np.isnan(seen) else f"{100 * seen:.0f} %"
             lines.append(f"{_short(name):<28}{without:>14.6g}{moved:>+14.3g}{looked:>12}")
         lines += ["", f"{'without the rows':<28}{'the fill is':>14}{'moved by':>14}"]

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,7 +34,12 @@ class OnRay:
     ) -> Iterator[Ended]:
         """Every job's result is taken once, also where Ray had to start it again elsewhere."""
         ray = _need_ray()
-        queue, pending, more = until(jobs, should_stop), dict[Any, Any](), True
+        queue: Iterator[Any] = until(jobs, should_stop)
+        pending, more = dict[Any, Any](), True
+        first = next(queue, NOTHING)
+        if first is NOTHING:
+            return  # no cluster is needed for no jobs
+        queue = chain([first], queue)
         with _connected(ray, self.address):
             task = ray.remote(num_cpus=1, max_retries=TRIES)(_task)
             everywhere = ray.put(shared)

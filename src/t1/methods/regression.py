@@ -112,7 +112,9 @@ def learn_regression(
         if with_gaps[j]:
             hidden[j] = _hide_like_gaps(observed[:, j], own[:, j], rows)
         elif every and len(donors):
-            hidden[j] = _hide_like_gaps(observed[:, j], own[:, donors[j % len(donors)]], rows)
+            # Elsewhere than the donor's: what is hidden together in all columns teaches nothing about the others.
+            aside = (j + 1) * 0.7548776662 % 1
+            hidden[j] = _hide_like_gaps(observed[:, j], own[:, donors[j % len(donors)]], rows, aside)
     rehearsal = _Filler(table, columns, centre, scale, cycle, 0, hidden)
     weights: list[list[FloatArray | None]] = []
     learning = np.flatnonzero(hidden.any(axis=1)).tolist()
@@ -206,8 +208,7 @@ class _Filler:
             self.fill[block] = (linear(z) if cycle is None else over_season(z, cycle[:, block], phase)).T
             np.nan_to_num(self.fill[block], copy=False)  # nothing of it is known here: its mean
             self.season += [fill[gap] for fill, gap in zip(self.fill[block], self.hidden[block], strict=True)]
-        seen = ~self.hidden.all(axis=1)  # of a column that is silent all the time nothing can be said
-        self.gappy: list[int] = np.flatnonzero(self.hidden.any(axis=1) & seen).tolist()
+        self.gappy: list[int] = np.flatnonzero(self.hidden.any(axis=1)).tolist()
 
     def put(self, fills: dict[int, FloatArray]) -> None:
         """Replace the fills of some columns, each given at its gaps."""
@@ -222,9 +223,9 @@ class _Filler:
         before = np.repeat(rows[first] - 1, size)
         after = np.repeat(rows[first + size - 1] + 1, size)
         last = self.fill.shape[1] - 1
-        # where nothing of the column is known, any row will do
-        start = np.minimum(np.where(before >= 0, before, after), last)
-        end = np.maximum(np.where(after <= last, after, before), 0)
+        # where nothing of the column is known, its ends: from the first row to the last
+        start = np.where(before >= 0, before, np.where(after <= last, after, 0))
+        end = np.where(after <= last, after, np.where(before >= 0, before, last))
         return _Sight(self, j, helpers[:, None], rows, start, end)
 
 
@@ -296,15 +297,20 @@ def _rehearsed_rows(n_rows: int, period: int | None) -> IntArray:
     return (begin[:, None] + np.arange(size)).reshape(-1)
 
 
-def _hide_like_gaps(observed: BoolArray, pattern: BoolArray, rows: IntArray) -> BoolArray:
-    """Observed cells of a column (time,) to rehearse on, of the given rows: the gaps of `pattern`, moved in time."""
+def _hide_like_gaps(observed: BoolArray, pattern: BoolArray, rows: IntArray, aside: float = 0.0) -> BoolArray:
+    """Observed cells of a column (time,) to rehearse on, of the given rows: the gaps of `pattern`, moved in time.
+
+    `aside` is a share of the table by which they are moved further.
+    """
     n_rows = len(observed)
     seen = observed[rows]
     hidden = np.zeros_like(seen)
     for turn in range(1, 33):
         if hidden.sum() >= 0.2 * seen.sum():
             break
-        shift = int(turn * 0.6180339887 * n_rows) % n_rows  # the golden ratio falls in step with no season
+        shift = (
+            int((turn * 0.6180339887 + aside) * n_rows) % n_rows
+        )  # the golden ratio falls in step with no season
         hidden |= seen & ~pattern[rows - shift]
     return hidden & (seen & ~hidden).any()  # a column must keep something to look at
 

@@ -93,7 +93,7 @@ def fill_windows(
     observed = ~np.isnan(values)
     known = np.where(observed, values, 0).astype(np.float32)
     wide = (values.shape[1], n * n_vars)  # all windows side by side: each looks for its own periods
-    season = _season(
+    season = season_beside(
         known.transpose(1, 0, 2).reshape(wide), observed.transpose(1, 0, 2).reshape(wide), period
     )
     beside = [part.reshape(-1, n, n_vars).transpose(1, 0, 2) for part in season]
@@ -115,7 +115,7 @@ def fill_ends(network: Network, values: Float32Array, period: int | None, relati
     observed = ~np.isnan(values)
     known = np.where(observed, values, 0).astype(np.float32)
     wide = (time, n * n_vars)  # all stretches side by side: each looks for its own periods
-    season = _season(
+    season = season_beside(
         known.transpose(1, 0, 2).reshape(wide), observed.transpose(1, 0, 2).reshape(wide), period
     )
     beside = [part.reshape(time, n, n_vars).transpose(1, 0, 2)[:, -window:] for part in season]
@@ -158,7 +158,7 @@ def run_windows(
         values = np.pad(values, pad, constant_values=np.nan)
         observed = np.pad(observed, pad)
     known = np.where(observed, values, 0).astype(np.float32)
-    season = _season(known, observed, period)
+    season = season_beside(known, observed, period)
     begin = starts(n, window, window // 2)
     gappy = np.concatenate([[0], np.cumsum(~observed[:, :n_own].all(axis=1))])
     begin = begin[gappy[begin + window] > gappy[begin]]
@@ -212,7 +212,26 @@ def _torch_levels(
     return out
 
 
-def _season(known: Float32Array, observed: BoolArray, period: int | None) -> list[Float32Array]:
+def guesses(
+    network: Network,
+    values: Float32Array,
+    observed: BoolArray,
+    season: list[Float32Array],
+    relation: Relation,
+) -> Float32Array:
+    """The network's fill of every cell of some windows, and how far apart its outer quantiles are, (2, batch, ...)."""
+    out = np.empty((2, *values.shape), dtype=np.float32)
+    at_once = max(1, ROWS // values.shape[2])
+    for i in range(0, len(values), at_once):
+        some = slice(i, i + at_once)
+        fill, low, high = _levels(
+            network, values[some], observed[some], [part[some] for part in season], relation
+        )
+        out[:, some] = fill, high - low
+    return out
+
+
+def season_beside(known: Float32Array, observed: BoolArray, period: int | None) -> list[Float32Array]:
     """The two nearest observations of the same phase before and after each cell, and their weight."""
     if period is None or period >= len(known):
         return [np.zeros_like(known)] * 4
@@ -302,7 +321,7 @@ def attention_at(
     known = np.where(observed, values, 0).astype(np.float32)
     first = min(max(row - window // 2, 0), len(values) - window)
     here = slice(first, first + window)
-    season = [part[here] for part in _season(known, observed, period)]
+    season = [part[here] for part in season_beside(known, observed, period)]
     device = next(network.parameters()).device
     parts = [
         torch.tensor(np.ascontiguousarray(x)[None], device=device)

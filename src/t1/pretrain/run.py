@@ -141,6 +141,7 @@ def pretrain(
             chosen.new_network(),
             source,
             training,
+            device="auto",
             folder=folder,
             resume=resume,
             on_progress=on_progress,

@@ -1,0 +1,1 @@
+"""Where to measure next: which missing cells, once measured, would tell most about the others."""
