@@ -102,6 +102,7 @@ function fillChoices() {
 }
 
 function forgetGuesses() {
+  $("reading").open = false;
   for (const field of document.querySelectorAll("#reading-fields [data-field]"))
     if (field.type === "checkbox") field.checked = false; else field.value = "";
   look = null;
