@@ -54,6 +54,15 @@ def test_imports_only_go_down(path):
     assert not above, f"{room} imports from above: {above}"
 
 
+def test_a_class_has_a_name_of_its_own():
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(SRC)))
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
 @pytest.mark.parametrize("room", ["data", "missing", "synthetic"])
 def test_rows_know_nothing_of_torch(room):
     for path in (SRC / room).rglob("*.py"):

@@ -28,7 +28,7 @@ RUNS = 24, 96  # steps of a block
 RUN_SHARE = 0.0015  # of all cells lie in the runs of a block scenario
 
 
-class Kind(NamedTuple):
+class MaskKind(NamedTuple):
     """Scenarios that differ in their rate alone."""
 
     stream: int  # where the random numbers begin: two kinds with one number hide the same cells
@@ -37,18 +37,20 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "point": Kind(0, RATES),
-    "block": Kind(3000),  # the reading of the paper's text that fits its figures: see docs/protocol.md
-    "block-heavy": Kind(1000),  # the other one, in which half of the hidden cells lie in runs
-    "natural": Kind(2000, RATES),
-    "natural-zeros": Kind(2000, RATES),  # what was never measured counts as a hidden zero
-    "entries": Kind(2000),  # those that the dataset itself sets apart
+    "point": MaskKind(0, RATES),
+    "block": MaskKind(3000),  # the reading of the paper's text that fits its figures: see docs/protocol.md
+    "block-heavy": MaskKind(1000),  # the other one, in which half of the hidden cells lie in runs
+    "natural": MaskKind(2000, RATES),
+    "natural-zeros": MaskKind(2000, RATES),  # what was never measured counts as a hidden zero
+    "entries": MaskKind(2000),  # those that the dataset itself sets apart
     # What only a study asks for:
-    "variables": Kind(2000, (0.5,)),  # the masks of natural 0.5, scored variable by variable
-    "variables-zeros": Kind(2000, (0.5,)),
-    "attention": Kind(4000, RATES),  # where T1 looks as one variable's cells go missing
-    "where": Kind(5000),  # the same, as a third of its cells goes missing in some places and not in others
-    "cost": Kind(6000),  # what a training step takes
+    "variables": MaskKind(2000, (0.5,)),  # the masks of natural 0.5, scored variable by variable
+    "variables-zeros": MaskKind(2000, (0.5,)),
+    "attention": MaskKind(4000, RATES),  # where T1 looks as one variable's cells go missing
+    "where": MaskKind(
+        5000
+    ),  # the same, as a third of its cells goes missing in some places and not in others
+    "cost": MaskKind(6000),  # what a training step takes
 }
 # What a spec may say of its dataset, and what it is scored on then.
 MEANING = {"point": ("point",), "block": ("block", "block-heavy"), "natural": ("natural", "natural-zeros")}

@@ -33,7 +33,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Choice:
+class CellChoice:
     """A cell to measure: its row and column in the table, and the share of all spread that it takes away."""
 
     row: int
@@ -41,17 +41,17 @@ class Choice:
     share: float
 
 
-def choose_cells(found: list[Outlook], budget: int, allowed: BoolArray) -> list[Choice]:
+def choose_cells(found: list[Outlook], budget: int, allowed: BoolArray) -> list[CellChoice]:
     """The cells to measure, best first; `allowed` (rows, vars) says where measuring is possible."""
     total = sum(_whole_spread(view) for view in found)
     pool = _candidates(found, allowed)
-    chosen: list[Choice] = []
+    chosen: list[CellChoice] = []
     changed: list[tuple[int, int, int]] = []  # view, first and last row that a choice has changed
     while pool and len(chosen) < budget:
         best = _best(found, pool, changed)
         view = found[best.view]
         row, column = view.first + best.row, int(view.columns[best.column])
-        chosen.append(Choice(row, column, best.gain / total if total else 0.0))
+        chosen.append(CellChoice(row, column, best.gain / total if total else 0.0))
         for k, other in enumerate(found):  # the cell is known in every group that has its column
             if other.first == view.first and column in other.columns:
                 other.observed[best.row, np.flatnonzero(other.columns == column)] = True
