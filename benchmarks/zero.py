@@ -313,7 +313,7 @@ def main() -> None:
     p.add_argument("--only", nargs="*", help="names of tables")
     p.add_argument("--scenarios", nargs="+", choices=SCENARIOS, default=SCENARIOS)
     p.add_argument(
-        "--tune", type=float, default=0.0, help="processor seconds of the whole fill; what is left of them goes into tuning"
+        "--tune", type=float, default=0.0, help="processor seconds of the whole fill, tuning included"
     )
     p.add_argument("--saits", type=float, default=0.0, help="train PyPOTS' SAITS for so many seconds instead")
     p.add_argument("--seed", type=int, default=102)
