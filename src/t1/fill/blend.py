@@ -31,6 +31,8 @@ MARGIN = 0.005  # and the share of linear's error that it must save
 # table to table: somewhat less than on the paper's datasets (benchmarks/zero.py), which are not reported with it.
 KNOWN_GAIN, KNOWN_SPREAD = 0.25, 0.15
 UNKNOWN_SPREAD = 1.0  # of methods of which nothing is known before
+# What is saved in gaps of one length says less of others, the more their lengths differ: per factor of e
+TRANSFER = 0.1
 COLUMN_SPREAD = 0.15  # how the share that is saved varies from column to column
 OPTIMISM = 0.7  # standard errors by which weights look better on the very events that they were learned from
 
@@ -111,10 +113,11 @@ def learn_blend(
         belief = _Belief(0.0, UNKNOWN_SPREAD)
         if prior is not None:
             belief = _Belief(KNOWN_GAIN * float(shared[prior]), KNOWN_SPREAD)
-        belief = belief.learn(_gain(shared, errors[:, around], event[around]))
+        gain = _gain(shared, errors[:, around], event[around])
+        away = float(np.abs(np.log(TYPICAL[code[around]] / TYPICAL[c])).mean()) if around.any() else 0.0
+        belief = belief.learn(gain._replace(noise=float(np.hypot(gain.noise, TRANSFER * away))))
         for j in range(n_vars):
-            # a column with few gaps of this length is judged by those of other lengths as well
-            here = cells[j][_with_neighbours(code[cells[j]], event[cells[j]], c)]
+            here = cells[j][code[cells[j]] == c]
             own = shared
             if len(np.unique(event[here])) >= FEWEST:
                 own = _group_weights(errors[:, here], event[here])
