@@ -274,6 +274,13 @@ def test_a_copy_in_other_units_and_a_sum_are_filled_exactly(tmp_path):
     pd.testing.assert_frame_equal(again.data, result.data)
 
 
+def test_copies_and_sums_can_only_be_asked_for_where_there_are_any():
+    with pytest.raises(InputError, match="no column is a copy or a sum of others"):
+        table = np.random.default_rng(0).normal(size=(60, 2))
+        table[5, 0] = np.nan
+        t1.impute(table, method="related")
+
+
 def test_a_state_comes_with_the_probability_that_it_is_right():
     state = (np.arange(600) // 25 % 2).astype(float)
     table = pd.DataFrame({"pump": state, "flow": np.sin(np.arange(600) / 9)})

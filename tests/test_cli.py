@@ -75,7 +75,7 @@ def test_everything_it_can_tell(tmp_path, capsys):
         ("imput in.csv", "Did you mean 'impute'?"),
         ("bench run point --datta ETTh1", "Did you mean '--data'?"),
         ("impute --min temp=0 in.csv -o out.csv", "It comes first"),
-        ("impute in.csv more.csv -o out.csv", "'more.csv' belongs to no option"),
+        ("look in.csv more.csv", "'more.csv' belongs to no option"),
     ],
 )
 def test_a_wrong_argument_says_what_was_meant(arguments, says, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+import zlib
 from dataclasses import dataclass
 from xml.sax.saxutils import unescape
 
@@ -72,6 +73,7 @@ def read_sheet(raw: bytes, wanted: str | None = None) -> ExcelSheet:
             raise InputError("this is a zip file, not an Excel sheet.", cure="Unpack it first.")
         if sum(info.file_size for info in archive.infolist()) > MOST_UNPACKED:
             raise InputError("the Excel file is too large to be read at once.", cure="Export it as CSV.")
+        _check_whole(archive)
         sheets = _sheets(archive)
         title = next(iter(sheets)) if wanted is None else wanted
         if title not in sheets:
@@ -91,6 +93,16 @@ def read_sheet(raw: bytes, wanted: str | None = None) -> ExcelSheet:
     if b"<sheetData" not in xml:
         raise InputError("the Excel sheet is written in an unusual way.", cure="Export it as CSV first.")
     return ExcelSheet(raw, sheets[title], xml, title, _to_csv(xml, shared, dates, from_1904))
+
+
+def _check_whole(archive: zipfile.ZipFile) -> None:
+    """Every part of the file must be readable: all of them are written back."""
+    try:
+        bad = archive.testzip()
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
+        raise InputError(f"the Excel file is damaged: {error}.", cure="Save it again.") from None
+    if bad is not None:
+        raise InputError(f"the Excel file is damaged: {bad!r} is not whole.", cure="Save it again.")
 
 
 def _sheets(archive: zipfile.ZipFile) -> dict[str, str]:

@@ -295,6 +295,10 @@ def fit_panel(
     panel = unwind(panel, circles)
     learning.notes += _slow_columns(panel)
     learning.follows = _follows(panel.columns, kinds)
+    if not learning.follows and method is None:
+        names = [name for name in names if name != "related"]
+    if not learning.follows and method == "related":
+        raise InputError("no column is a copy or a sum of others", cure="Choose another.", option="method")
     with np.errstate(over="ignore", invalid="ignore"):
         learning.tell("hiding cells to judge by")
         rehearsal = rehearse(panel, np.random.default_rng(learning.seed))
@@ -343,8 +347,7 @@ class _Judged:
         except LeftOut as reason:
             if forced:
                 raise InputError(str(reason), option="budget") from None
-            if str(reason):
-                self.learning.notes.append(str(reason))
+            self.learning.notes.append(str(reason))
             return
         self.seconds.append(perf_counter() - began)
         self.methods.append(fitted)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from t1.arrays import FloatArray, IntArray
-from t1.methods.base import Fill, Learning, LeftOut
+from t1.methods.base import Fill, Learning
 from t1.panel import Panel
 
 LEAST = 20  # rows in which all columns of a relation are observed
@@ -57,10 +57,7 @@ class RelatedFill:
                 rest = tuple(k for k in (column, *others) if k != part)
                 follows.setdefault(part, rest)
         found = {j: Formula.of(panel.values, j, others) for j, others in follows.items()}
-        kept = {j: formula for j, formula in found.items() if formula is not None}
-        if not kept:
-            raise LeftOut("")  # nobody asked for it
-        return cls(kept)
+        return cls({j: formula for j, formula in found.items() if formula is not None})
 
     def fill(self, panel: Panel) -> Fill:
         out = np.full(panel.values.shape, np.nan)
