@@ -22,6 +22,7 @@ SOME = 12  # events below which a class asks its neighbours
 HALF = 24  # events of a column's own at which they count as much as those of all columns
 STEPS = 120  # of the search for weights
 RATE = 0.25
+AT_ONCE = 1 << 16  # cells that are mixed at a time, which bounds the memory
 LEAST = 0.06  # a smaller weight is not worth a method's time
 AHEAD = 0.7  # standard deviations of the belief by which a blend must be ahead of linear
 AHEAD_KNOWN = 0.4  # where pretrained weights are part of it
@@ -65,6 +66,13 @@ class Blend:
 
         Where no method with a weight has an answer, linear's stands, and where it has none, any other's.
         """
+        out = np.empty(fills.shape[1])
+        for begin in range(0, len(out), AT_ONCE):
+            part = slice(begin, begin + AT_ONCE)
+            out[part] = self._mix(fills[:, part], column[part], code[part])
+        return out
+
+    def _mix(self, fills: FloatArray, column: IntArray, code: Codes) -> FloatArray:
         weights = self.weights[column, code].T  # (methods, cells)
         known = np.isfinite(fills)
         weights = np.where(known, weights, 0.0)
