@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from t1.fill.judged import fit_panel
+from t1.fill.fit import fit_panel
 from t1.methods.base import Budget, Learning
 from t1.methods.catalog import fit_of
 from t1.panel import Panel

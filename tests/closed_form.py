@@ -4,8 +4,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from t1.fill import judged
-from t1.fill.judged import JudgedFill, fit_panel
+from t1.fill import fit
+from t1.fill.fit import fit_panel
+from t1.fill.judged import JudgedFill
 from t1.methods.base import Learning
 from t1.methods.catalog import METHODS
 from t1.panel import Panel
@@ -16,7 +17,7 @@ QUICK = ("linear", "nearest", "seasonal", "regression")
 def fit_closed(panel: Panel, *, method: str | None = None, names=QUICK, seed: int = 0, **more) -> JudgedFill:
     """`fit_panel` with some methods of the list only."""
     some = {name: METHODS[name] for name in names}
-    with patch.object(judged, "METHODS", {**some, **({method: METHODS[method]} if method else {})}):
+    with patch.object(fit, "METHODS", {**some, **({method: METHODS[method]} if method else {})}):
         return fit_panel(panel, Learning(seed=seed, **more), method=method, tune=False)
 
 

@@ -139,9 +139,9 @@ def test_locked_row_numbers_are_those_of_the_table():
 
 
 def test_no_gaps_are_answered_at_once(monkeypatch):
-    from t1.fill import judged
+    from t1.fill import fit
 
-    monkeypatch.setattr(judged, "rehearse", lambda *_: pytest.fail("something was learned"))
+    monkeypatch.setattr(fit, "rehearse", lambda *_: pytest.fail("something was learned"))
     table = frame().fillna({"a": 1.0, "b": 2.0, "c": 3.0})
     result = t1.impute(table, intervals=0.9)
     pd.testing.assert_frame_equal(result.data, table)

@@ -110,12 +110,12 @@ def test_options_take_several_values_or_are_repeated(tmp_path):
 
 
 def test_how_the_file_was_understood_is_told_before_anything_is_learned(tmp_path, capsys, monkeypatch):
-    import t1.fill.judged as judged
+    import t1.fill.fit as fit
 
     told = []
-    learn = judged.fit_panel
+    learn = fit.fit_panel
     monkeypatch.setattr(
-        judged, "fit_panel", lambda *a, **k: told.append(capsys.readouterr().out) or learn(*a, **k)
+        fit, "fit_panel", lambda *a, **k: told.append(capsys.readouterr().out) or learn(*a, **k)
     )
     (tmp_path / "in.csv").write_bytes(plant())
     assert run(tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--method", "linear") == 0

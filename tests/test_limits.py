@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from closed_form import fit_closed, holes, walks
-from t1.fill import judged
+from t1.fill import fit
 from t1.imputer import T1Imputer
 from t1.methods.base import Fill, Learning
 from t1.methods.simple import linear
@@ -21,15 +21,15 @@ import numpy as np
 import pandas as pd
 import scipy.stats
 import t1
-from t1.fill import judged
+from t1.fill import fit
 from t1.methods.base import LeftOut
 
-usual = judged.fit_of
+usual = fit.fit_of
 
 def no_network(panel, learning):
     raise LeftOut("a network is not counted")
 
-judged.fit_of = lambda name: no_network if name == "t1" else usual(name)
+fit.fit_of = lambda name: no_network if name == "t1" else usual(name)
 rng = np.random.default_rng(0)
 rows, columns = 100_000, 50
 now = int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
@@ -112,9 +112,9 @@ class Learner:
 def test_a_network_that_got_worse_is_not_chosen(error, good, monkeypatch):
     truth = walks(1500, 3)
     panel = Panel.of(holes(truth, 0.08))
-    usual = judged.fit_of
+    usual = fit.fit_of
     learner = Learner(truth, error)
-    monkeypatch.setattr(judged, "fit_of", lambda name: learner.fit if name == "t1" else usual(name))
+    monkeypatch.setattr(fit, "fit_of", lambda name: learner.fit if name == "t1" else usual(name))
     fitted = fit_closed(panel, names=("linear", "t1"))
     scores = [s for s in fitted.scorecard.scores if s.events > 20]
     assert scores and all(s.method.startswith("t1") == good for s in scores)

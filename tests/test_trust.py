@@ -17,7 +17,7 @@ from closed_form import QUICK, driven, fit_closed, holes, walks
 from t1.api import fit_file, impute_file
 from t1.cli import main
 from t1.errors import InputError
-from t1.fill import judged as judged_module
+from t1.fill import fit as fit_module
 from t1.fill.gaps import CLASS_NAMES, N_INNER, Gaps
 from t1.fill.rehearsal import CALIBRATE, CHOOSE, REPORT, rehearse
 from t1.methods import network, windows
@@ -33,7 +33,7 @@ LINEAR = FitOptions(method="linear")
 @pytest.fixture
 def closed_form():
     """Blends of closed-form methods only: the network has tests of its own."""
-    with patch.object(judged_module, "METHODS", {name: METHODS[name] for name in QUICK}):
+    with patch.object(fit_module, "METHODS", {name: METHODS[name] for name in QUICK}):
         yield FitOptions(budget="fast")
 
 
@@ -64,9 +64,9 @@ class Memory:
 
 def test_1_a_model_is_never_judged_on_cells_it_has_learned_from(monkeypatch):
     panel = Panel.of(holes(driven(800)))
-    usual = judged_module.fit_of
-    monkeypatch.setattr(judged_module, "fit_of", lambda name: Memory.fit if name == "mean" else usual(name))
-    fitted = judged_module.fit_panel(panel, Learning(every=True), method="mean", tune=False)
+    usual = fit_module.fit_of
+    monkeypatch.setattr(fit_module, "fit_of", lambda name: Memory.fit if name == "mean" else usual(name))
+    fitted = fit_module.fit_panel(panel, Learning(every=True), method="mean", tune=False)
     for card in (fitted.scorecard, fitted.fill(panel).scorecard):
         assert card.by_method["mean"] > 100  # it would be 0 on cells that it knows
         assert card.cells == int((fitted.evidence.part == REPORT).sum())
@@ -353,7 +353,7 @@ def test_8_a_table_and_its_file_get_the_same_fill(
     folder = tmp_path_factory.mktemp("same")
     table.to_csv(folder / "table.csv", index=False)
     how = {"time": "when" if dated else None, "id": "who" if n_series > 1 else None}
-    with patch.object(judged_module, "METHODS", {name: METHODS[name] for name in QUICK}):
+    with patch.object(fit_module, "METHODS", {name: METHODS[name] for name in QUICK}):
         one = t1.impute(table, **how, budget="fast", intervals=0.8)
         two = impute_file(
             folder / "table.csv",
@@ -480,7 +480,7 @@ def no_learning(*_, **__):
     ],
 )
 def test_11_what_must_fail_is_told_before_the_budget_is_spent(arguments, says, plant, monkeypatch, capsys):
-    monkeypatch.setattr(judged_module, "rehearse", no_learning)
+    monkeypatch.setattr(fit_module, "rehearse", no_learning)
     before = sorted(p.name for p in plant.iterdir())
     began = time.perf_counter()
     assert main(["impute", *arguments]) == 2

@@ -332,7 +332,7 @@ def impute(
 
 
 def _judge(placed: Placed, learning: Learning, options: FitOptions, kinds: Mapping[str, Kind]) -> JudgedFill:
-    from t1.fill.judged import fit_panel
+    from t1.fill.fit import fit_panel
 
     return fit_panel(placed.panel, learning, method=options.method, tune=options.trains, kinds=kinds)
 

@@ -22,7 +22,7 @@ from t1.data.timeline import Timeline
 from t1.errors import InputError
 from t1.fill.explain import explain_cell
 from t1.fill.explanation import Explanation
-from t1.fill.judged import fit_panel
+from t1.fill.fit import fit_panel
 from t1.options import FitOptions
 from t1.progress import OnProgress
 from t1.registry import did_you_mean

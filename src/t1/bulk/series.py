@@ -14,7 +14,7 @@ from t1.data.place import Placed
 from t1.data.timeline import Timeline
 from t1.errors import InputError
 from t1.fill.filled import Filled
-from t1.fill.judged import fit_panel
+from t1.fill.fit import fit_panel
 from t1.options import FillOptions, FitOptions
 
 

@@ -29,7 +29,8 @@ from t1.data.table import check_columns
 from t1.data.timeline import Timeline
 from t1.errors import InputError
 from t1.fill.filled import Filled
-from t1.fill.judged import JudgedFill, fit_panel
+from t1.fill.fit import fit_panel
+from t1.fill.judged import JudgedFill
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard
 from t1.options import FillOptions, FitOptions

@@ -18,7 +18,7 @@ from t1.data.kinds import Kind, find_kinds
 from t1.data.place import Placed
 from t1.data.timeline import Timeline
 from t1.errors import InputError
-from t1.fill.judged import fit_panel
+from t1.fill.fit import fit_panel
 from t1.options import FitOptions
 from t1.panel import Panel
 from t1.progress import OnProgress

@@ -108,6 +108,11 @@ class Gaps:
     def __len__(self) -> int:
         return len(self.row)
 
+    def count(self, n_vars: int, alive: BoolArray) -> IntArray:
+        """Missing cells (vars, classes) of the columns that can be filled."""
+        count = np.bincount(self.column * N_CLASSES + self.code, minlength=n_vars * N_CLASSES)
+        return np.where(alive[:, None], count.reshape(n_vars, N_CLASSES), 0)
+
     def around(self, values: FloatArray, starts: IntArray, part: slice) -> tuple[FloatArray, FloatArray]:
         """The observations before and after the gap of each cell of one column, NaN where there is none."""
         row = self.row[part]

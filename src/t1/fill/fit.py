@@ -1,0 +1,312 @@
+"""Fitting: a rehearsal of the panel's own gaps says which methods fill what, and how wrong they are.
+
+Every method learns without the hidden cells and fills them; the blend is chosen, and what is not trained learns
+again from all cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+
+import numpy as np
+
+from t1.arrays import FloatArray
+from t1.data.blocks import column_blocks
+from t1.data.kinds import Kind
+from t1.data.suspicions import own_rate
+from t1.errors import InputError
+from t1.fill.blend import TRIFLE, Blend, learn_blend
+from t1.fill.circle import centres, unwind
+from t1.fill.ends import Ends, memory_for, rehearse_ends
+from t1.fill.gaps import N_CLASSES, Gaps
+from t1.fill.judged import Evidence, JudgedFill, fill_end
+from t1.fill.rehearsal import CHOOSE, Rehearsal, rehearse
+from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
+from t1.methods.catalog import METHODS, fit_of
+from t1.methods.columns import Linear, Seasonal
+from t1.methods.regression import RegressionFill
+from t1.methods.related import RelatedFill
+from t1.methods.seasons import find_periods, moments
+from t1.methods.t1 import T1Fill
+from t1.panel import Panel
+
+
+def fit_panel(
+    panel: Panel,
+    learning: Learning,
+    *,
+    method: str | None = None,
+    tune: bool = True,
+    kinds: Mapping[str, Kind] | None = None,
+) -> JudgedFill:
+    """Judge methods on a rehearsal of the panel's gaps; `method` names the one to use, whatever it is worth.
+
+    `tune` lets what is left of the budget train T1 on the panel. `kinds` say what columns are: angles are
+    filled on their circle, and codes of categories are taken from the nearest row, for they have no mean.
+    """
+    began = perf_counter()
+    if not panel.observed.any():
+        raise InputError(
+            "every value of the table is missing, so nothing can be learned from it",
+            cure="Check how the file was read: the missing-value code or the decimal sign may be wrong.",
+        )
+    if method is not None:
+        METHODS[method]  # an unknown name is told now
+    if method == "t1-zero":
+        method, tune = "t1", False
+    if not learning.every and panel.observed[:, panel.known].all():
+        return _nothing_to_fill(panel, method)
+    names = ["linear", *([method] if method not in (None, "linear") else [])]
+    if method is None:
+        names = [name for name, entry in METHODS.items() if entry.default]
+    kinds = kinds or {}
+    turns = {j: kinds[c].circular for j, c in enumerate(panel.columns) if c in kinds}
+    circles = {j: turn for j, turn in turns.items() if turn is not None}
+    coded = [j for j, c in enumerate(panel.columns) if c in kinds and kinds[c].name == "category"]
+    panel = unwind(panel, circles)
+    learning.notes += _slow_columns(panel)
+    learning.follows = _follows(panel.columns, kinds)
+    if not learning.follows and method is None:
+        names = [name for name in names if name != "related"]
+    if not learning.follows and method == "related":
+        raise InputError("no column is a copy or a sum of others", cure="Choose another.", option="method")
+    with np.errstate(over="ignore", invalid="ignore"):
+        learning.tell("hiding cells to judge by")
+        rehearsal = rehearse(panel, np.random.default_rng(learning.seed))
+        learning.periods = find_periods(rehearsal.masked)
+        learning.pattern = None if panel.observed.all() else panel.observed
+        ends = None
+        if learning.every:
+            memory = memory_for(list(learning.periods.values()))
+            ends = rehearse_ends(panel, np.random.default_rng([learning.seed, 1]), memory)
+        if ends is not None:
+            known = np.where(ends.hidden, np.nan, rehearsal.masked.values)
+            rehearsal = replace(rehearsal, masked=rehearsal.masked.with_values(known))
+        judged = _Judged(rehearsal, _scale(panel.values), learning, ends)
+        for name in names:
+            learning.tell(f"judging {name}", judged.best_error)
+            judged.hear(_fit_of(name, learning), forced=name == method)
+        if tune and method in (None, "t1") and learning.weights != "none":
+            judged.tune(forced=method == "t1")
+        learning.tell("learning from all cells and filling", judged.best_error)
+        fitted = judged.verdict(panel, method, coded, perf_counter() - began)
+    return replace(fitted, circles=circles, centres=centres(panel, circles))
+
+
+@dataclass
+class _Judged:
+    """Methods heard so far: what they learned, and their errors on the hidden cells."""
+
+    rehearsal: Rehearsal
+    scale: FloatArray
+    learning: Learning
+    ends: Ends | None = None
+    methods: list[FittedMethod] = field(default_factory=list)
+    end_errors: list[FloatArray] = field(default_factory=list)
+    end_spread: tuple[FloatArray, FloatArray] | None = None
+    errors: list[FloatArray] = field(default_factory=list)
+    spread: tuple[FloatArray, FloatArray] | None = None
+    seconds: list[float] = field(default_factory=list)  # of each method's fill of the rehearsal
+
+    def hear(self, fit: Fit, *, forced: bool = False) -> None:
+        """Let a method learn without the hidden cells and fill them; one that cannot take part is noted."""
+        r = self.rehearsal
+        try:
+            fitted = fit(r.masked, self.learning)
+            began = perf_counter()
+            filled: Fill = fitted.fill(r.panel)
+        except LeftOut as reason:
+            if forced:
+                raise InputError(str(reason), option="budget") from None
+            self.learning.notes.append(str(reason))
+            return
+        self.seconds.append(perf_counter() - began)
+        self.methods.append(fitted)
+        self.errors.append(filled.values[r.row, r.column] - r.truth)
+        if filled.down is not None and filled.up is not None:
+            self.spread = filled.down[r.row, r.column], filled.up[r.row, r.column]
+        if (e := self.ends) is not None:
+            filled = fill_end(fitted, e.panel, e.memory)
+            self.end_errors.append(filled.values[e.row, e.column] - e.truth)
+            if filled.down is not None and filled.up is not None:
+                self.end_spread = filled.down[e.row, e.column], filled.up[e.row, e.column]
+
+    @property
+    def best_error(self) -> float | None:
+        """The mean absolute error of the best method so far on cells that choose, in units of a column's spread."""
+        mine = self.rehearsal.of(CHOOSE)
+        if not self.errors or not np.any(mine):
+            return None
+        spread = self.scale[self.rehearsal.column[mine]]
+        found = [np.abs(errors[mine]) / spread for errors in self.errors]
+        known = [float(np.mean(e[np.isfinite(e)])) for e in found if np.isfinite(e).any()]
+        return min(known, default=None)
+
+    def tune(self, *, forced: bool) -> None:
+        """Train T1 on the panel with what is left of the budget, as one more method."""
+        start = next((m for m in self.methods if isinstance(m, T1Fill)), None)
+        if start is None:
+            return
+        from t1.methods.tune import TunedFill  # brings torch, which the ONNX engine does without
+
+        # every fill that is still to come takes about as long per row as that of the rehearsal
+        rows = self.rehearsal.masked.n_rows / max(self.rehearsal.panel.n_rows, 1)
+        if self.learning.budget is not None:
+            self.learning.budget.ahead += sum(self.seconds) * rows + 2 * self.seconds[-1] * (1 + rows)
+        best, tell = self.best_error, self.learning.on_progress
+        self.learning.tell("tuning T1 on the table", best)
+        if tell is not None:
+            self.learning.on_progress = lambda progress: tell(
+                replace(progress, stage="tuning T1 on the table", best_error=best)
+            )
+        self.hear(lambda panel, learning: TunedFill.tune(start, panel, learning))
+        self.learning.on_progress = tell
+
+    def verdict(self, panel: Panel, method: str | None, coded: list[int], seconds: float) -> JudgedFill:
+        """Blend the methods, and put together what there is to keep."""
+        evidence = _evidence(self.rehearsal, self.errors, self.spread)
+        learned = self._blend(evidence, method, coded)
+        end_evidence = None if self.ends is None else _evidence(self.ends, self.end_errors, self.end_spread)
+        end_blend = None if end_evidence is None else self._blend(end_evidence, method, coded)
+        gaps = Gaps.of(panel.observed, panel.starts)
+        return JudgedFill(
+            columns=panel.columns,
+            methods=self._with_all_cells(panel, [learned, *([] if end_blend is None else [end_blend])]),
+            blend=learned,
+            evidence=evidence,
+            end_blend=end_blend,
+            end_evidence=end_evidence,
+            memory=0 if self.ends is None else self.ends.memory,
+            scale=self.scale,
+            alive=panel.known,
+            missing=gaps.count(panel.n_vars, panel.known),
+            forced=method,
+            notes=tuple(dict.fromkeys(self.learning.notes)),
+            seconds=seconds,
+        )
+
+    def _blend(self, e: Evidence, method: str | None, coded: list[int]) -> Blend:
+        """Weights from the CHOOSE cells, or the one method that was asked for."""
+        names = tuple(m.name for m in self.methods)
+        mine = e.part == CHOOSE
+        learned = learn_blend(
+            names,
+            e.errors[:, mine],
+            e.column[mine],
+            e.code[mine].astype(np.int8),
+            e.event[mine],
+            self.scale,
+            known=next((m.name for m in self.methods if type(m) is T1Fill), None),
+        )
+        if "nearest" in names:
+            learned.weights[coded] = 0.0
+            learned.weights[coded, :, names.index("nearest")] = 1.0
+        for formulas in (m.formulas for m in self.methods if isinstance(m, RelatedFill)):
+            # it holds in every row: what the others know is exact, and the blend fills where they know nothing
+            for j in formulas:
+                learned.weights[j] *= TRIFLE
+                learned.weights[j, :, names.index("related")] = 1.0 - TRIFLE
+        if method is not None:
+            asked = "t1 tuned" if method == "t1" and "t1 tuned" in names else method
+            learned = Blend.of_one(names, asked, len(self.scale), learned.tested)
+        return learned
+
+    def _with_all_cells(self, panel: Panel, blends: list[Blend]) -> tuple[FittedMethod, ...]:
+        """The methods as they fill: what is not trained learns again, now also from the cells that were hidden.
+
+        Their errors were measured without those cells, and so are not too good to be true.
+        """
+        used = np.any([np.any(blend.weights > 0, axis=(0, 1)) for blend in blends], axis=0)
+        methods = list(self.methods)
+        for k, fitted in enumerate(self.methods):
+            wanted = used[k] or type(fitted) is T1Fill
+            if wanted and type(fitted) in (RegressionFill, RelatedFill, Seasonal, T1Fill):
+                with suppress(LeftOut):  # no time is left for it: what was judged fills
+                    methods[k] = fit_of(fitted.name)(panel, self.learning)
+        start = next((m for m in methods if type(m) is T1Fill), None)
+        for k, fitted in enumerate(methods):  # what a tuned network was told of the table is better known now
+            if isinstance(fitted, T1Fill) and fitted is not start and start is not None:
+                methods[k] = replace(fitted, scaler=start.scaler, relations=start.relations)
+        return tuple(methods)
+
+
+def _evidence(
+    r: Rehearsal | Ends, errors: list[FloatArray], spread: tuple[FloatArray, FloatArray] | None
+) -> Evidence:
+    return Evidence(
+        errors=np.stack(errors),
+        column=r.column,
+        code=r.code.astype(np.intp),
+        event=r.event,
+        part=r.part.astype(np.intp),
+        distance=r.distance,
+        down=None if spread is None else spread[0],
+        up=None if spread is None else spread[1],
+    )
+
+
+def _nothing_to_fill(panel: Panel, method: str | None) -> JudgedFill:
+    """The judged fill of a panel without gaps, for which nothing has to be learned."""
+    none = np.zeros(0, dtype=np.intp)
+    untested = np.zeros((panel.n_vars, N_CLASSES), dtype=bool)
+    return JudgedFill(
+        columns=panel.columns,
+        methods=(Linear(),),
+        blend=Blend.of_one(("linear",), "linear", panel.n_vars, untested),
+        evidence=Evidence(
+            errors=np.zeros((1, 0)),
+            column=none,
+            code=none,
+            event=none,
+            part=none,
+            distance=none.astype(np.int32),
+            down=None,
+            up=None,
+        ),
+        scale=np.ones(panel.n_vars),
+        alive=panel.known,
+        missing=np.zeros((panel.n_vars, N_CLASSES), dtype=np.intp),
+        forced=method,
+    )
+
+
+def _follows(columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> dict[int, tuple[int, ...]]:
+    """The columns that are copies or sums of others, by position."""
+    at = {name: j for j, name in enumerate(columns)}
+    return {
+        at[name]: tuple(at[other] for other in kind.of)
+        for name, kind in kinds.items()
+        if kind.of and name in at and all(other in at for other in kind.of)
+    }
+
+
+def _slow_columns(panel: Panel) -> list[str]:
+    """Says which columns have values on every third row, say: the rehearsal hides whole samples of these."""
+    longest = max(panel.spans, key=lambda span: span.stop - span.start)
+    every = {name: own_rate(panel.values[longest, j]) for j, name in enumerate(panel.columns)}
+    return [
+        f"{name!r} has a value on every {n} rows: lost samples were rehearsed at that rate, and the rows "
+        "between samples are filled as well"
+        for name, n in every.items()
+        if n > 1
+    ]
+
+
+def _fit_of(name: str, learning: Learning) -> Fit:
+    """T1 without pretrained weights is a network like any other."""
+    if name == "t1" and learning.weights == "none":
+        from t1.methods.network import network_fit
+
+        return network_fit(name)
+    return fit_of(name)
+
+
+def _scale(values: FloatArray) -> FloatArray:
+    """The spread of each column's observed cells (vars,), 1 where there is none."""
+    spread = np.empty(values.shape[1])
+    for block in column_blocks(values.shape):
+        _, spread[block] = moments(values[:, block], ~np.isnan(values[:, block]))
+    return np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)
