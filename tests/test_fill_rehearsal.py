@@ -8,7 +8,16 @@ from hypothesis.extra import numpy as hnp
 
 from t1.fill.events import own_events
 from t1.fill.gaps import CLASS_NAMES, N_INNER, Gaps, find_runs
-from t1.fill.rehearsal import CALIBRATE, PARTS, REPORT, SHARE, Rehearsal, rehearse
+from t1.fill.rehearsal import (
+    CALIBRATE,
+    PARTS,
+    REPORT,
+    ROUNDS,
+    SHARE,
+    Rehearsal,
+    rehearse,
+    rehearse_until_clear,
+)
 from t1.panel import Panel
 
 
@@ -200,3 +209,29 @@ def test_a_column_sampled_every_third_row_is_rehearsed_at_its_own_rate():
     codes = {CLASS_NAMES[c] for c in r.code[r.column == 0]}
     assert {"2-5", "24-95"} <= codes  # one sample lost, and several in a row
     assert cells.max() >= 6
+
+
+def test_a_small_table_with_few_gaps_is_rehearsed_again_and_no_cell_serves_two_parts():
+    observed = np.ones((200, 3), dtype=bool)
+    observed[60:90, 1] = observed[150, 0] = False
+    panel = panel_of(observed, [0])
+    rounds = rehearse_until_clear(panel, np.random.default_rng(0))
+    assert len(rounds) == ROUNDS
+    part_of: dict[float, set[int]] = {}
+    for r in rounds:
+        check(panel, r)
+        for value, part in zip(r.truth.tolist(), r.part.tolist(), strict=True):
+            part_of.setdefault(value, set()).add(part)
+    assert all(len(parts) == 1 for parts in part_of.values())
+    one = len(np.unique(rounds[0].event))
+    assert sum(len(np.unique(r.event)) for r in rounds) > 2 * one  # placed afresh
+    assert not np.array_equal(np.sort(rounds[0].truth), np.sort(rounds[1].truth))
+
+
+def test_a_table_with_many_gaps_or_many_cells_is_rehearsed_once():
+    rng = np.random.default_rng(0)
+    many = panel_of(rng.random((3000, 2)) > 0.1, [0])
+    assert len(rehearse_until_clear(many, rng)) == 1
+    large = np.ones((9000, 3), dtype=bool)
+    large[60:90, 1] = False
+    assert len(rehearse_until_clear(panel_of(large, [0]), rng)) == 1

@@ -175,3 +175,45 @@ def test_a_code_that_is_not_sure_is_told_and_stays():
     result = t1.impute(table, budget="fast")
     assert result.data.equals(table)
     assert any("-9999" in problem and "may mean missing" in problem for problem in result.problems)
+
+
+def shares():
+    """Two shares on the same days, one at 1000 and one at 1, each with a gap."""
+    day = pd.date_range("2024-01-01", periods=60)
+    one = pd.DataFrame({"Date": day, "Symbol": "A", "Close": 1000 + np.arange(60.0)})
+    two = pd.DataFrame({"Date": day, "Symbol": "B", "Close": 1 + 0.1 * np.sin(np.arange(60) / 4)})
+    table = pd.concat([one, two]).sort_values("Date", kind="stable").reset_index(drop=True)
+    table.loc[[20, 41], "Close"] = np.nan
+    return table
+
+
+@pytest.mark.parametrize("container", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_series_are_told_apart_where_time_stamps_repeat_as_in_a_file(container):
+    frame = Frame.read(container(shares()))
+    assert frame.id_columns == ("Symbol",) and frame.columns == ("Close",)
+    assert "2 series, told apart by 'Symbol'" in frame.understood[0]
+    filled = t1.impute(container(shares()), budget="fast")
+    close = np.asarray(filled.data["Close"], dtype=float)
+    assert abs(close[20] - 1010) < 1 and abs(close[41] - 1) < 0.3
+
+
+def test_several_columns_may_tell_series_apart():
+    table = shares().assign(Market="X")
+    frame = Frame.read(table, id=["Market", "Symbol"])
+    assert sorted(set(frame.ids)) == ["X / A", "X / B"]
+    fitted = t1.fit(table, id=["Market", "Symbol"], budget="fast")
+    assert abs(fitted.apply(table).data["Close"][20] - 1010) < 1
+
+
+@pytest.mark.parametrize("container", [pd.DataFrame, pl.from_pandas])
+def test_a_blank_that_may_mean_zero_is_asked_about_and_not_filled(container):
+    n = 200
+    table = pd.DataFrame(
+        {"x": np.sin(np.arange(n) / 5), "alarm": np.where(np.arange(n) % 9 == 0, 1.0, np.nan)}
+    )
+    table.loc[5:9, "x"] = np.nan
+    filled = t1.impute(container(table), budget="fast")
+    assert np.isnan(np.asarray(filled.data["alarm"], dtype=float)).sum() == table["alarm"].isna().sum()
+    assert any("'alarm' is mostly blank" in text for text in filled.problems)
+    named = t1.impute(container(table), columns=["x", "alarm"], budget="fast")
+    assert not np.isnan(np.asarray(named.data["alarm"], dtype=float)).any()

@@ -240,7 +240,7 @@ def fit(
     data: Any,
     *,
     time: str | None = None,
-    id: str | None = None,
+    id: str | Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     kind: Mapping[str, str] | None = None,
@@ -255,8 +255,9 @@ def fit(
     """Learn to fill a table, and judge it on hidden cells shaped like the table's own gaps.
 
     The table is a pandas, polars or pyarrow one, or an array (rows, columns). `time` and `id` name columns
-    that say when a row is and which series it belongs to; a pandas index of dates, or a column of dates,
-    serves as time by itself. `kind` overrides what columns are taken for ({"wind_dir": "angle"}). What is surely
+    that say when a row is and which series it belongs to (`id` may be several); a pandas index of dates, or a
+    column of dates, serves as time by itself, and where times repeat, the columns of text that tell rows apart
+    serve as `id`. `kind` overrides what columns are taken for ({"wind_dir": "angle"}). What is surely
     a code for missing (-9999, far from all other values and more than once) counts as missing unless
     `keep_sentinels`. `budget` is "fast" (nothing is trained), a time such as "30s", or "quality".
     """
@@ -270,7 +271,8 @@ def fit(
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     kinds = _kinds(frame, kind)
     judged = _judge(placed, learning, options, kinds)
-    reading = {"time": time, "id": id, "keep_sentinels": keep_sentinels}
+    names = id if id is None or isinstance(id, str) else list(id)
+    reading = {"time": time, "id": names, "keep_sentinels": keep_sentinels}
     return FittedFill(judged, reading, kinds, _clock(timeline))
 
 
@@ -278,7 +280,7 @@ def impute(
     data: Any,
     *,
     time: str | None = None,
-    id: str | None = None,
+    id: str | Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     kind: Mapping[str, str] | None = None,

@@ -55,7 +55,7 @@ class RemoteModel:
     scorecard: Mapping[str, Any] = field(repr=False)
     _client: Client = field(repr=False)
     _time: str | None
-    _id: str | None
+    _id: str | Sequence[str] | None
     _keep_sentinels: bool
 
     def apply(self, data: Any, **rules: Any) -> Any:
@@ -120,7 +120,7 @@ class Client:
         data: Any,
         *,
         time: str | None = None,
-        id: str | None = None,
+        id: str | Sequence[str] | None = None,
         columns: Sequence[str] | None = None,
         exclude: Sequence[str] = (),
         keep_sentinels: bool = False,
@@ -157,7 +157,7 @@ class Client:
         data: Any,
         *,
         time: str | None = None,
-        id: str | None = None,
+        id: str | Sequence[str] | None = None,
         columns: Sequence[str] | None = None,
         exclude: Sequence[str] = (),
         keep_sentinels: bool = False,

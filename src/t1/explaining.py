@@ -36,7 +36,7 @@ def explain(
     series: Any = None,
     fitted: FittedFill | None = None,
     time: str | None = None,
-    id: str | None = None,
+    id: str | Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     kind: Mapping[str, str] | None = None,

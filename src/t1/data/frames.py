@@ -12,12 +12,16 @@ import pandas as pd
 
 from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
 from t1.data.blocks import column_blocks
+from t1.data.ids import tell_apart
 from t1.data.sentinels import Sentinel, drop_sentinels, find_sentinels
+from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank
 from t1.data.table import Table
 from t1.data.time_column import find_times
 from t1.data.understood import spoken_sentinels, spoken_time
 from t1.errors import InputError
 from t1.registry import did_you_mean
+
+WORDS = (nw.String, nw.Categorical, nw.Enum, nw.Object)  # columns of text
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,7 @@ class Frame:
     positions: tuple[int, ...] | None  # of the columns in the container; None: all of an array's
     time: TimeArray | None
     ids: AnyArray | None
+    id_columns: tuple[str, ...] = ()  # what tells series apart
     time_column: str | None = None  # None for a pandas index, and without times
     left_alone: Mapping[str, str] = field(default_factory=dict)  # the other columns, and why
     sentinels: tuple[Sentinel, ...] = ()  # values that mean missing; the sure ones are NaN in `values`
@@ -40,7 +45,7 @@ class Frame:
         data: Any,
         *,
         time: str | None = None,
-        id: str | None = None,
+        id: str | Sequence[str] | None = None,
         columns: Sequence[str] | None = None,
         exclude: Sequence[str] = (),
         keep_sentinels: bool = False,
@@ -48,7 +53,8 @@ class Frame:
         """Read a pandas, polars or pyarrow table, an array (rows, columns) or a list of rows.
 
         Columns that are not numbers pass through. As in a file, a pandas index of dates or a column of dates says
-        when the rows are, unless `time` does, and what is surely a code for missing (-9999) counts as missing.
+        when the rows are, unless `time` does; where times repeat, the columns of text that tell rows apart name
+        the series, unless `id` does; and what is surely a code for missing (-9999) counts as missing.
         """
         if isinstance(data, np.ndarray | list | tuple):
             table = Table.from_any(data)
@@ -62,27 +68,44 @@ class Frame:
             names=names,
         )
         time_at = None if found is None else frame.columns.index(found)
-        id_at = None if id is None else _find(id, names, "id")
         chosen = None if columns is None else [_find(str(name), names, "columns") for name in columns]
         without = {_find(str(name), names, "exclude") for name in exclude}
         dtypes = [frame[name].dtype for name in frame.columns]
+        given = [] if id is None else [id] if isinstance(id, str) else list(id)
+        id_at = tuple(_find(name, names, "id") for name in given)
+        if not id_at and times is not None:
+            words = [
+                j
+                for j, dtype in enumerate(dtypes)
+                if dtype in WORDS and j != time_at and j not in (chosen or ())
+            ]
+            id_at = tell_apart(times, {j: (names[j], lambda j: _texts(frame, j)) for j in words})
         numeric = [j for j, dtype in enumerate(dtypes) if dtype.is_numeric()]
-        wanted = [j for j in (chosen or numeric) if j not in (time_at, id_at) and j not in without]
+        wanted = [j for j in (chosen or numeric) if j not in (time_at, *id_at) and j not in without]
         if not wanted:
             raise InputError(
                 "no column is numeric, so there is nothing to fill", cure="Turn the columns into numbers."
             )
         table = Table.from_any(_select(data, wanted))
-        ids = None if id_at is None else frame[frame.columns[id_at]].to_numpy().astype(object)
-        used = {*wanted, time_at, id_at}
-        others = {names[j]: f"holds {dtypes[j]}" for j in range(len(names)) if j not in used}
+        others: dict[str, str] = {}
+        if chosen is None:
+            may_be_zero = [j for k, j in enumerate(wanted) if blank_may_be_zero(table.values[:, k])]
+            if 0 < len(may_be_zero) < len(wanted):
+                others = {names[j]: WHY_BLANK for j in may_be_zero}
+                wanted = [j for j in wanted if j not in may_be_zero]
+                table = Table.from_any(_select(data, wanted))
+        used = {*wanted, time_at, *id_at}
+        for j in range(len(names)):
+            if j not in used:
+                others.setdefault(names[j], f"holds {dtypes[j]}")
         return cls(
             data,
             table.values,
             table.columns,
             tuple(wanted),
             times,
-            ids,
+            _ids(frame, id_at),
+            id_columns=tuple(names[j] for j in id_at),
             time_column=None if time_at is None else names[time_at],
             left_alone=others,
             sentinels=_drop_codes(table, keep_sentinels),
@@ -93,18 +116,22 @@ class Frame:
         """How the table was read, in one line."""
         parts = [spoken_time(self.time_column, self.time)]
         if self.ids is not None:
-            parts.append(f"{pd.Series(self.ids).nunique(dropna=False):,} series")
+            told = " and ".join(map(repr, self.id_columns))
+            parts.append(f"{pd.Series(self.ids).nunique(dropna=False):,} series, told apart by {told}")
         n, missing = len(self.columns), int(np.isnan(self.values).sum())
         cells = f"{n} column{'s' * (n != 1)}, {missing:,} of {self.values.size:,} values missing"
         return ("; ".join([*parts, cells, *spoken_sentinels(self.sentinels)]) + ".",)
 
     @property
     def doubts(self) -> list[str]:
-        """Values that may mean missing, but not surely."""
+        """Values that may mean missing, and blanks that may not."""
         return [
-            f"{one} may mean missing: replace it by NaN to have it filled"
-            for one in self.sentinels
-            if not one.sure
+            *(
+                f"{one} may mean missing: replace it by NaN to have it filled"
+                for one in self.sentinels
+                if not one.sure
+            ),
+            *(told_blank(name) for name, why in self.left_alone.items() if why is WHY_BLANK),
         ]
 
     def restore(self, values: FloatArray, observed: BoolArray) -> Any:
@@ -124,6 +151,18 @@ class Frame:
         filled = nw.from_native(new, eager_only=True)
         frame = nw.from_native(self.native, eager_only=True)
         return frame.with_columns(*(filled[name] for name in filled.columns)).to_native()
+
+
+def _texts(frame: nw.DataFrame[Any], j: int) -> list[str]:
+    return ["" if cell is None else str(cell) for cell in frame[frame.columns[j]].to_list()]
+
+
+def _ids(frame: nw.DataFrame[Any], at: tuple[int, ...]) -> AnyArray | None:
+    """Which series each row belongs to, of one column or several."""
+    if len(at) == 1:
+        return frame[frame.columns[at[0]]].to_numpy().astype(object)
+    texts = [_texts(frame, j) for j in at]
+    return np.array([" / ".join(parts) for parts in zip(*texts, strict=True)], dtype=object) if at else None
 
 
 def _drop_codes(table: Table, keep: bool) -> tuple[Sentinel, ...]:

@@ -13,6 +13,7 @@ from t1.data.ids import tell_apart
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import drop_sentinels, find_sentinels
+from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank
 from t1.data.time_columns import TimeSource, combine, find_parts
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
@@ -80,6 +81,10 @@ def read_table(table: Any, compression: str, reading: Reading) -> ParquetFile:
                     cure="Leave the column as it is.",
                     option="exclude",
                 )
+            if not choice.named and blank_may_be_zero(values):
+                passed[field_.name] = WHY_BLANK
+                problems.append(told_blank(field_.name))
+                continue
             if np.isnan(values).all():
                 problems.append(f"column {field_.name!r} has no observed value, so it stays empty.")
             numbers[:, len(at)] = values

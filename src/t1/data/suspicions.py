@@ -36,6 +36,25 @@ def suspicions(values: FloatArray, columns: Sequence[str], kinds: Mapping[str, K
     return found
 
 
+def blank_may_be_zero(column: FloatArray) -> bool:
+    """Whether a column is mostly blank and otherwise 1, so that a blank may well mean 0 and not missing."""
+    value = column[~np.isnan(column)]
+    if len(column) < 10 or not 1 < len(value) < 0.5 * len(column):
+        return False
+    return bool((value == 1).all())
+
+
+WHY_BLANK = "is mostly blank, and every value is 1: a blank may mean 0"
+
+
+def told_blank(name: str) -> str:
+    """What is said of a column that is left alone for its blanks."""
+    return (
+        f"column {name!r} is mostly blank and every value is 1, so a blank may mean 0; "
+        "it is left as it is (to have it filled all the same, name it: columns)."
+    )
+
+
 def stuck_stretch(column: FloatArray) -> tuple[int, int, float] | None:
     """Where a column that usually changes stands still for long: its first row, how many rows, and the value.
 

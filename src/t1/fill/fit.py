@@ -6,10 +6,11 @@ again from all cells.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from t1.fill.circle import centres, unwind
 from t1.fill.ends import Ends, memory_for, rehearse_ends
 from t1.fill.gaps import N_CLASSES, Gaps
 from t1.fill.judged import Evidence, JudgedFill, fill_end
-from t1.fill.rehearsal import CHOOSE, Rehearsal, rehearse
+from t1.fill.rehearsal import CHOOSE, Rehearsal, rehearse, rehearse_until_clear
 from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.catalog import METHODS, fit_of
 from t1.methods.columns import Linear, Seasonal
@@ -75,17 +76,18 @@ def fit_panel(
         raise InputError("no column is a copy or a sum of others", cure="Choose another.", option="method")
     with np.errstate(over="ignore", invalid="ignore"):
         learning.tell("hiding cells to judge by")
-        rehearsal = rehearse(panel, np.random.default_rng(learning.seed))
-        learning.periods = find_periods(rehearsal.masked)
+        rng = np.random.default_rng(learning.seed)
+        trained = not all(METHODS[name].default for name in names)
+        rounds = [rehearse(panel, rng)] if trained else rehearse_until_clear(panel, rng)
+        learning.periods = find_periods(rounds[0].masked)
         learning.pattern = None if panel.observed.all() else panel.observed
         ends = None
         if learning.every:
             memory = memory_for(list(learning.periods.values()))
             ends = rehearse_ends(panel, np.random.default_rng([learning.seed, 1]), memory)
         if ends is not None:
-            known = np.where(ends.hidden, np.nan, rehearsal.masked.values)
-            rehearsal = replace(rehearsal, masked=rehearsal.masked.with_values(known))
-        judged = _Judged(rehearsal, _scale(panel.values), learning, ends)
+            rounds = [r.without(ends.hidden) for r in rounds]
+        judged = _Judged(rounds, _scale(panel.values), learning, ends)
         for name in names:
             learning.tell(f"judging {name}", judged.best_error)
             judged.hear(_fit_of(name, learning), forced=name == method)
@@ -96,80 +98,100 @@ def fit_panel(
     return replace(fitted, circles=circles, centres=centres(panel, circles))
 
 
+class _Heard(NamedTuple):
+    """What a method made of the hidden cells (cells,) of a rehearsal."""
+
+    fitted: FittedMethod
+    errors: FloatArray
+    down: FloatArray | None  # how far below its fill the truth may lie, if it knows
+    up: FloatArray | None
+    seconds: float  # that the fill took
+
+
+def _hear(fit: Fit, r: Rehearsal, learning: Learning) -> _Heard:
+    """Let a method learn without the hidden cells, and fill them."""
+    fitted = fit(r.masked, learning)
+    began = perf_counter()
+    filled = fitted.fill(r.panel)
+    return _heard(fitted, filled, r, perf_counter() - began)
+
+
+def _heard(fitted: FittedMethod, filled: Fill, r: Rehearsal | Ends, seconds: float = 0.0) -> _Heard:
+    at = r.row, r.column
+    down = None if filled.down is None else filled.down[at]
+    up = None if filled.up is None else filled.up[at]
+    return _Heard(fitted, filled.values[at] - r.truth, down, up, seconds)
+
+
 @dataclass
 class _Judged:
-    """Methods heard so far: what they learned, and their errors on the hidden cells."""
+    """Methods heard so far: what they learned, and their errors on the hidden cells of each round."""
 
-    rehearsal: Rehearsal
+    rounds: list[Rehearsal]
     scale: FloatArray
     learning: Learning
     ends: Ends | None = None
-    methods: list[FittedMethod] = field(default_factory=list)
-    end_errors: list[FloatArray] = field(default_factory=list)
-    end_spread: tuple[FloatArray, FloatArray] | None = None
-    errors: list[FloatArray] = field(default_factory=list)
-    spread: tuple[FloatArray, FloatArray] | None = None
-    seconds: list[float] = field(default_factory=list)  # of each method's fill of the rehearsal
+    heard: list[list[_Heard]] = field(default_factory=list)  # of each method, by round
+    at_ends: list[list[_Heard]] = field(default_factory=list)
 
-    def hear(self, fit: Fit, *, forced: bool = False) -> None:
-        """Let a method learn without the hidden cells and fill them; one that cannot take part is noted."""
-        r = self.rehearsal
+    @property
+    def methods(self) -> list[FittedMethod]:
+        return [of_method[0].fitted for of_method in self.heard]
+
+    def hear(self, fit: Fit, *, forced: bool = False, later: list[_Heard] | None = None) -> None:
+        """Hear a method in all rounds, or in the first with `later` for the others; one that cannot is noted."""
         try:
-            fitted = fit(r.masked, self.learning)
-            began = perf_counter()
-            filled: Fill = fitted.fill(r.panel)
+            first = _hear(fit, self.rounds[0], self.learning)
+            if later is None:
+                later = [_hear(fit, r, self.learning) for r in self.rounds[1:]]
         except LeftOut as reason:
             if forced:
                 raise InputError(str(reason), option="budget") from None
             self.learning.notes.append(str(reason))
             return
-        self.seconds.append(perf_counter() - began)
-        self.methods.append(fitted)
-        self.errors.append(filled.values[r.row, r.column] - r.truth)
-        if filled.down is not None and filled.up is not None:
-            self.spread = filled.down[r.row, r.column], filled.up[r.row, r.column]
+        self.heard.append([first, *later])
         if (e := self.ends) is not None:
-            filled = fill_end(fitted, e.panel, e.memory)
-            self.end_errors.append(filled.values[e.row, e.column] - e.truth)
-            if filled.down is not None and filled.up is not None:
-                self.end_spread = filled.down[e.row, e.column], filled.up[e.row, e.column]
+            self.at_ends.append([_heard(first.fitted, fill_end(first.fitted, e.panel, e.memory), e)])
 
     @property
     def best_error(self) -> float | None:
         """The mean absolute error of the best method so far on cells that choose, in units of a column's spread."""
-        mine = self.rehearsal.of(CHOOSE)
-        if not self.errors or not np.any(mine):
+        r = self.rounds[0]
+        mine = r.of(CHOOSE)
+        if not self.heard or not np.any(mine):
             return None
-        spread = self.scale[self.rehearsal.column[mine]]
-        found = [np.abs(errors[mine]) / spread for errors in self.errors]
+        found = [np.abs(of_method[0].errors[mine]) / self.scale[r.column[mine]] for of_method in self.heard]
         known = [float(np.mean(e[np.isfinite(e)])) for e in found if np.isfinite(e).any()]
         return min(known, default=None)
 
     def tune(self, *, forced: bool) -> None:
         """Train T1 on the panel with what is left of the budget, as one more method."""
-        start = next((m for m in self.methods if isinstance(m, T1Fill)), None)
-        if start is None:
+        untuned = next((h for h in self.heard if isinstance(h[0].fitted, T1Fill)), None)
+        if untuned is None or not isinstance(start := untuned[0].fitted, T1Fill):
             return
         from t1.methods.tune import TunedFill  # brings torch, which the ONNX engine does without
 
+        r = self.rounds[0]
         # every fill that is still to come takes about as long per row as that of the rehearsal
-        rows = self.rehearsal.masked.n_rows / max(self.rehearsal.panel.n_rows, 1)
+        rows = r.masked.n_rows / max(r.panel.n_rows, 1)
         if self.learning.budget is not None:
-            self.learning.budget.ahead += sum(self.seconds) * rows + 2 * self.seconds[-1] * (1 + rows)
+            seconds = [of_method[0].seconds for of_method in self.heard]
+            self.learning.budget.ahead += sum(seconds) * rows + 2 * seconds[-1] * (1 + rows)
         best, tell = self.best_error, self.learning.on_progress
         self.learning.tell("tuning T1 on the table", best)
         if tell is not None:
             self.learning.on_progress = lambda progress: tell(
                 replace(progress, stage="tuning T1 on the table", best_error=best)
             )
-        self.hear(lambda panel, learning: TunedFill.tune(start, panel, learning))
+        # it learns from cells that later rounds hide: what is known of it there is T1's error without tuning
+        self.hear(lambda panel, learning: TunedFill.tune(start, panel, learning), later=untuned[1:])
         self.learning.on_progress = tell
 
     def verdict(self, panel: Panel, method: str | None, coded: list[int], seconds: float) -> JudgedFill:
         """Blend the methods, and put together what there is to keep."""
-        evidence = _evidence(self.rehearsal, self.errors, self.spread)
+        evidence = _evidence(self.rounds, self.heard)
         learned = self._blend(evidence, method, coded)
-        end_evidence = None if self.ends is None else _evidence(self.ends, self.end_errors, self.end_spread)
+        end_evidence = None if self.ends is None else _evidence([self.ends], self.at_ends)
         end_blend = None if end_evidence is None else self._blend(end_evidence, method, coded)
         gaps = Gaps.of(panel.observed, panel.starts)
         return JudgedFill(
@@ -233,18 +255,20 @@ class _Judged:
         return tuple(methods)
 
 
-def _evidence(
-    r: Rehearsal | Ends, errors: list[FloatArray], spread: tuple[FloatArray, FloatArray] | None
-) -> Evidence:
+def _evidence(rounds: Sequence[Rehearsal | Ends], heard: list[list[_Heard]]) -> Evidence:
+    """What every method made of the hidden cells of all rounds, whose events are different ones."""
+    first = np.cumsum([0, *(int(r.event.max(initial=-1)) + 1 for r in rounds[:-1])])
+    sure = next((h for h in reversed(heard) if h[0].down is not None), [])  # T1, tuned if it was
+    down, up = [h.down for h in sure if h.down is not None], [h.up for h in sure if h.up is not None]
     return Evidence(
-        errors=np.stack(errors),
-        column=r.column,
-        code=r.code.astype(np.intp),
-        event=r.event,
-        part=r.part.astype(np.intp),
-        distance=r.distance,
-        down=None if spread is None else spread[0],
-        up=None if spread is None else spread[1],
+        errors=np.stack([np.concatenate([h.errors for h in of_method]) for of_method in heard]),
+        column=np.concatenate([r.column for r in rounds]),
+        code=np.concatenate([r.code for r in rounds]).astype(np.intp),
+        event=np.concatenate([r.event + first[k] for k, r in enumerate(rounds)]),
+        part=np.concatenate([r.part for r in rounds]).astype(np.intp),
+        distance=np.concatenate([r.distance for r in rounds]),
+        down=np.concatenate(down) if down else None,
+        up=np.concatenate(up) if up else None,
     )
 
 

@@ -4,9 +4,10 @@ What a method makes of the hidden cells says how good it is. Every hidden cell b
 (which methods fill), CALIBRATE (how wide an interval) or REPORT (how wrong in the end), and no cell of the
 panel serves two parts. The cells of each part are hidden in copies of their own, so that little is hidden at
 a time. Copies are cut into stretches that end somewhere: there gaps at the edge of a series are rehearsed.
+Where a small panel has room for few events, it is rehearsed again with fresh placements.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -27,6 +28,11 @@ WANTED_CELLS = 900  # wanted per column and gap class: 300 for each part
 WANTED_EVENTS = 240  # wanted per column and gap class: 80 for each part
 MOVES = 3600  # at most so many placements are tried, which bounds the time
 PLACES = 16  # tried for each event
+ROUNDS = 4  # rehearsals of a small panel at most
+CELLS_OF_ROUNDS = 20_000  # all rounds together: bounds the time
+ENOUGH = (
+    12  # CHOOSE events of each column and gap class of the panel's, from which on no further round is needed
+)
 FIRST = 24  # events of each class of long gaps, and of each at an edge, that are placed before all others
 FIRST_CLASSES = (N_CLASSES - 1, N_INNER - 1, N_INNER - 2, N_INNER)  # edge 24+, 96+, 24-95, edge 1-23
 
@@ -44,6 +50,7 @@ class Rehearsal:
     part: Codes  # CHOOSE, CALIBRATE or REPORT
     code: Codes  # gap class, as the gap is seen once the cells are hidden
     distance: Lengths  # rows to the nearest observation of the column
+    owner: Codes  # (rows, vars) of the panel: the part that has hidden a cell, in this round or before, or -1
 
     def __len__(self) -> int:
         return len(self.row)
@@ -53,19 +60,48 @@ class Rehearsal:
         mine: BoolArray = self.part == part
         return mine
 
+    def without(self, cells: BoolArray) -> "Rehearsal":
+        """The same rehearsal, but methods may not learn from some more cells (rows, vars) of the panel."""
+        return replace(self, masked=self.masked.with_values(np.where(cells, np.nan, self.masked.values)))
 
-def rehearse(panel: Panel, rng: Generator) -> Rehearsal:
-    """Hide cells in copies of the panel."""
+
+def rehearse_until_clear(panel: Panel, rng: Generator) -> list[Rehearsal]:
+    """Rehearsals with fresh placements, until every kind of gap that the panel has was tried often enough.
+
+    A large panel has room for many events in one round, and rounds would take too long.
+    """
+    observed = panel.observed
+    wanted = Gaps.of(observed, panel.starts).count(panel.n_vars, panel.known) > 0
+    tried = np.zeros((panel.n_vars, N_CLASSES), dtype=np.intp)
+    rounds: list[Rehearsal] = []
+    for _ in range(int(np.clip(CELLS_OF_ROUNDS // max(observed.size, 1), 1, ROUNDS))):
+        rounds.append(rehearse(panel, rng, rounds[-1].owner if rounds else None))
+        first = _first_cells(rounds[-1])
+        np.add.at(tried, (rounds[-1].column[first], rounds[-1].code[first]), 1)
+        if (tried >= ENOUGH)[wanted].all():
+            break
+    return rounds
+
+
+def _first_cells(r: Rehearsal) -> IntArray:
+    """One cell of each run that chooses: of each event in each column."""
+    mine = np.flatnonzero(r.of(CHOOSE))
+    _, first = np.unique(np.stack([r.event[mine], r.column[mine]]), axis=1, return_index=True)
+    return mine[first]
+
+
+def rehearse(panel: Panel, rng: Generator, owner: Codes | None = None) -> Rehearsal:
+    """Hide cells in copies of the panel; `owner` says which part hid a cell in rounds before this one."""
     observed = panel.observed
     alive = panel.known
     runs = find_runs(observed, panel.starts)
     has_gaps = bool(alive[runs.column].any())
     edges = bool((runs.edge & alive[runs.column]).any())
-    stretches, parts = _copies(panel, rng, edges)
+    stretches, parts = _copies(panel, rng, edges, 2 if owner is None else 1)
     copies = panel.take(stretches)
     source = np.concatenate([np.arange(a, b) for _, a, b in stretches] or [np.zeros(0, dtype=np.intp)])
     sizes = np.diff(np.append(copies.starts, copies.n_rows))
-    board = _Board(copies, np.repeat(parts, sizes), source, panel.observed, rng)
+    board = _Board(copies, np.repeat(parts, sizes), source, panel.observed, owner, rng)
     budget = board.budget[alive]
     typical = int(np.median(budget)) if len(budget) else 0
     longest = int(sizes.max(initial=0))
@@ -82,25 +118,28 @@ def rehearse(panel: Panel, rng: Generator) -> Rehearsal:
     return board.rehearsal(panel)
 
 
-def _copies(panel: Panel, rng: Generator, edges: bool) -> tuple[list[tuple[int, int, int]], IntArray]:
-    """Stretches (series, first row, row after the last) of all copies, and the part of each."""
-    least, most = ROWS_PER_COPY
-    rows = int(np.clip(CELLS_PER_COPY // max(panel.n_vars, 1), least, most))
+def _copies(
+    panel: Panel, rng: Generator, edges: bool, each: int
+) -> tuple[list[tuple[int, int, int]], IntArray]:
+    """Stretches (series, first row, row after the last) of all copies, and the part of each.
+
+    A panel that is small enough is copied as a whole, `each` times for a part: less is hidden at a time then.
+    """
+    rows = int(np.clip(CELLS_PER_COPY // max(panel.n_vars, 1), *ROWS_PER_COPY))
     small = panel.n_rows <= rows
     worth = np.zeros(0) if small else np.cumsum(_worth(panel.observed))
     stretches: list[tuple[int, int, int]] = []
     parts: list[int] = []
-    for part in PARTS:
-        for _ in range(2 if small else 1):
-            pieces = _pieces(panel, rng, cut=edges, length=panel.n_rows if small else STRETCH)
-            if not small:
-                value = np.array([worth[b - 1] - (worth[a - 1] if a else 0.0) for _, a, b in pieces])
-                value = np.maximum(value, 1e-9 * value.sum() + 1e-12)
-                order = rng.choice(len(pieces), len(pieces), replace=False, p=value / value.sum())
-                ends = np.cumsum([pieces[i][2] - pieces[i][1] for i in order])
-                pieces = [pieces[i] for i in np.sort(order[: int(np.searchsorted(ends, rows)) + 1])]
-            stretches += pieces
-            parts += [part] * len(pieces)
+    for part in np.repeat(PARTS, each if small else 1).tolist():
+        pieces = _pieces(panel, rng, cut=edges, length=panel.n_rows if small else STRETCH)
+        if not small:
+            value = np.array([worth[b - 1] - (worth[a - 1] if a else 0.0) for _, a, b in pieces])
+            value = np.maximum(value, 1e-9 * value.sum() + 1e-12)
+            order = rng.choice(len(pieces), len(pieces), replace=False, p=value / value.sum())
+            ends = np.cumsum([pieces[i][2] - pieces[i][1] for i in order])
+            pieces = [pieces[i] for i in np.sort(order[: int(np.searchsorted(ends, rows)) + 1])]
+        stretches += pieces
+        parts += [part] * len(pieces)
     return stretches, np.array(parts, dtype=np.intp)
 
 
@@ -189,7 +228,13 @@ class _Board:
     """The copies while events are laid on them: what is taken, and how much evidence there is already."""
 
     def __init__(
-        self, copies: Panel, part: IntArray, source: IntArray, original: BoolArray, rng: Generator
+        self,
+        copies: Panel,
+        part: IntArray,
+        source: IntArray,
+        original: BoolArray,
+        owner: Codes | None,
+        rng: Generator,
     ) -> None:
         self.copies, self.part, self.source, self.rng = copies, part, source, rng
         self.observed, self.starts = copies.observed, copies.starts
@@ -199,7 +244,8 @@ class _Board:
         self.series = np.searchsorted(self.starts, np.arange(self.n_rows), side="right") - 1
         self.ends = np.append(self.starts[1:], self.n_rows)
         self.taken = np.zeros_like(self.observed)
-        self.owner = np.full(original.shape, -1, dtype=np.int8)  # the part that hides a cell of the panel
+        # the part that hides a cell of the panel, now or in an earlier round
+        self.owner = np.full(original.shape, -1, dtype=np.int8) if owner is None else owner.copy()
         self.density = original.sum(axis=0) / max(len(original), 1)  # (vars,), share of rows observed
         self.budget = np.floor(SHARE * original.sum(axis=0)).astype(np.int64)
         self.counts = np.zeros((len(PARTS), self.n_vars, N_CLASSES), dtype=np.int64)
@@ -318,9 +364,11 @@ class _Board:
         gaps = Gaps.of(copies.observed, copies.starts)
         keys = gaps.column * self.n_rows + gaps.row
         at = np.searchsorted(keys, column * self.n_rows + row)
+        known = panel.values.copy()
+        known[self.source[row], column] = np.nan
         return Rehearsal(
             panel=copies,
-            masked=panel.with_values(np.where(self.owner >= 0, np.nan, panel.values)),
+            masked=panel.with_values(known),
             truth=truth,
             row=row,
             column=column,
@@ -328,4 +376,5 @@ class _Board:
             part=self.part[row].astype(np.int8),
             code=gaps.code[at],
             distance=gaps.distance[at],
+            owner=self.owner,
         )

@@ -16,6 +16,7 @@ from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
 from t1.data.ids import is_id_name, repeated, tell_apart
 from t1.data.reading import Reading
+from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank
 from t1.data.time_columns import TimeColumns, TimeSource
 from t1.errors import InputError
 
@@ -131,14 +132,9 @@ class TextSheet:
                 self.passed_through[name] = "holds codes that begin with 0"
             elif not self.choice.named and self._counts_rows(j):
                 self.passed_through[name] = "counts the rows"
-            elif not self.choice.named and self._blank_means_zero(j):
-                value = self.numbers.values[:, j]
-                one = float(value[~np.isnan(value)][0])
-                self.passed_through[name] = f"is mostly blank, and every value is {one:g}: a blank may mean 0"
-                self.problems.append(
-                    f"column {name!r} is mostly blank and every value is {one:g}, so a blank may mean 0; "
-                    "it is left as it is (to have it filled all the same, name it: columns)."
-                )
+            elif not self.choice.named and blank_may_be_zero(self.numbers.values[:, j]):
+                self.passed_through[name] = WHY_BLANK
+                self.problems.append(told_blank(name))
             else:
                 found.append(j)
                 if not self.numbers.n_numbers[j]:
@@ -189,12 +185,6 @@ class TextSheet:
             return False
         given = [text for text in self.texts(j, 200) if text]
         return bool(given) and all(re.fullmatch(r"0\d+", text) for text in given)
-
-    def _blank_means_zero(self, j: int) -> bool:
-        column = self.numbers.values[:, j]
-        if len(column) < 10 or not 1 < self.numbers.n_numbers[j] < 0.5 * len(column):
-            return False
-        return bool((column[~np.isnan(column)] == 1).all())
 
     def _nameless(self, j: int) -> bool:
         return self.names[j] == f"column {j + 1}"
