@@ -358,3 +358,24 @@ def test_every_class_that_is_filled_has_a_name():
     panel = Panel.of(holes(walks(900, 2), 0.3))
     filled = fit_closed(panel).fill(panel)
     assert {s.gap for s in filled.scorecard.scores} <= set(CLASS_NAMES)
+
+
+def test_a_table_that_lacks_rows_but_no_cell_is_done_at_once():
+    absent = np.zeros(200, dtype=bool)
+    absent[50:60] = True
+    values = np.where(absent[:, None], NAN, np.arange(400.0).reshape(200, 2))
+    fitted = fit_panel(Panel.of(values, absent=absent), Learning())
+    assert not len(fitted.evidence.column) and not fitted.missing.any()
+    some = values.copy()
+    some[100:103, 0] = NAN
+    fitted = fit_panel(Panel.of(some, absent=absent), Learning(), tune=False)
+    assert fitted.missing.sum() == 3  # absent rows are not counted
+    assert not fitted.missing[1].any()
+
+
+def test_where_linear_is_exact_linear_fills():
+    rng = np.random.default_rng(0)
+    table = np.stack([13.0 * np.arange(400), rng.normal(size=400).cumsum()], axis=1)
+    table[rng.random(table.shape) < 0.05] = NAN
+    fitted = fit_panel(Panel.of(table), Learning(), tune=False)
+    assert fitted.blend.label(0, 0) == "linear"

@@ -416,7 +416,7 @@ def impute_file(
     kinds = file.kinds if fitted is None else fitted.kinds
     rules = fill_options.rules(file.time, getattr(file, "time_format", None), kinds)
     rules.check(file.columns)
-    placed = Placed.of(file.values, file.columns, timeline)
+    placed = Placed.of(file.values, file.columns, timeline, add_rows=add_missing_rows)
     gaps = np.isnan(file.values).any(axis=0) | (add_missing_rows and len(placed.absent) > 0)
     banded = [] if fill_options.intervals is None else np.flatnonzero(gaps).tolist()
     bands = [f"{file.columns[j]}_{end}" for j in banded for end in ("lo", "hi")]

@@ -29,6 +29,7 @@ class Panel:
     ids: tuple[Any, ...] = (None,)  # the name of each series
     phase: IntArray  # where the first row of each series stands on the series' own clock, in rows
     times: TimeArray | None = None  # (rows,)
+    absent: BoolArray | None = None  # (rows,): rows that the table does not have, whose fill nobody asks for
 
     @classmethod
     def of(
@@ -40,6 +41,7 @@ class Panel:
         ids: Sequence[Any] | None = None,
         phase: Sequence[int] | IntArray | None = None,
         times: TimeArray | None = None,
+        absent: BoolArray | None = None,
     ) -> Panel:
         """A panel of checked parts; columns without a name are x0, x1, ..."""
         table = np.asarray(values, dtype=np.float64)
@@ -59,6 +61,7 @@ class Panel:
             ids=tuple(ids) if ids is not None else tuple(range(len(first))) if len(first) > 1 else (None,),
             phase=np.zeros(len(first), dtype=np.intp) if phase is None else np.asarray(phase, dtype=np.intp),
             times=times,
+            absent=absent,
         )
 
     @classmethod
@@ -67,6 +70,11 @@ class Panel:
         sizes = np.array([panel.n_rows for panel in panels])
         begin = np.cumsum(sizes) - sizes
         times = [panel.times for panel in panels if panel.times is not None]
+        absent = None
+        if any(panel.absent is not None for panel in panels):
+            absent = np.concatenate(
+                [np.zeros(p.n_rows, dtype=bool) if p.absent is None else p.absent for p in panels]
+            )
         return cls.of(
             np.concatenate([panel.values for panel in panels]),
             panels[0].columns,
@@ -74,6 +82,7 @@ class Panel:
             ids=[key for panel in panels for key in panel.ids],
             phase=np.concatenate([panel.phase for panel in panels]),
             times=np.concatenate(times) if len(times) == len(panels) else None,
+            absent=absent,
         )
 
     @cached_property
@@ -86,6 +95,12 @@ class Panel:
         """The columns of which anything is observed (vars,)."""
         known: BoolArray = np.any(self.observed, axis=0)
         return known
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is nothing to fill: no cell is missing that any row of the table could show."""
+        rows = slice(None) if self.absent is None else ~self.absent
+        return bool(self.observed[rows][:, self.known].all())
 
     @property
     def n_rows(self) -> int:
@@ -120,6 +135,7 @@ class Panel:
             ids=tuple(self.ids[s] for s, _, _ in stretches),
             phase=np.array([self.phase[s] + a - self.starts[s] for s, a, _ in stretches], dtype=np.intp),
             times=None if self.times is None else self.times[every],
+            absent=None if self.absent is None else self.absent[every],
         )
 
     def select(self, columns: IntArray) -> Panel:

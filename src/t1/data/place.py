@@ -27,8 +27,10 @@ class Placed:
     values: FloatArray  # (rows of the table, vars): what the table itself has
 
     @classmethod
-    def of(cls, values: FloatArray, columns: Sequence[str], timeline: Timeline) -> Placed:
-        """Place the rows of a table (rows, vars)."""
+    def of(
+        cls, values: FloatArray, columns: Sequence[str], timeline: Timeline, *, add_rows: bool = False
+    ) -> Placed:
+        """Place the rows of a table (rows, vars); with `add_rows` absent ones are to be filled as well."""
         observed = ~np.isnan(values)
         at = np.empty(len(values), dtype=np.intp)
         starts, times, ids, phase, begin = [], [], [], [], 0
@@ -56,6 +58,8 @@ class Placed:
                 table[at[seen], j] = values[seen, j]
             if not twice:
                 table[at] = values
+        absent = np.ones(begin, dtype=bool)
+        absent[at] = False
         panel = Panel.of(
             table,
             columns,
@@ -63,6 +67,7 @@ class Placed:
             ids=ids or None,
             phase=phase or None,
             times=np.concatenate(times) if times else None,
+            absent=absent if absent.any() and not add_rows else None,
         )
         return cls(panel, at, values)
 

@@ -220,8 +220,10 @@ def _gain(weights: FloatArray, errors: FloatArray, event: IntArray) -> _Gain:
     by_event = np.bincount(which, weights=gain) / size
     base = float((np.bincount(which, weights=np.abs(errors[0])) / size).mean())
     n = len(by_event)
-    if n < FEWEST or base <= 0:
+    if n < FEWEST:
         return _Gain(0.0, np.inf, n)
+    if base <= 0:  # linear is exact: nothing can be saved, but everything lost
+        return _Gain(-1.0 if by_event.min() < 0 else 0.0, 0.0, n)
     return _Gain(float(by_event.mean()) / base, float(by_event.std(ddof=1) / np.sqrt(n)) / base, n)
 
 

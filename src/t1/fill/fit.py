@@ -58,7 +58,7 @@ def fit_panel(
         METHODS[method]  # an unknown name is told now
     if method == "t1-zero":
         method, tune = "t1", False
-    if not learning.every and panel.observed[:, panel.known].all():
+    if not learning.every and panel.is_whole:
         return _nothing_to_fill(panel, method)
     names = ["linear", *([method] if method not in (None, "linear") else [])]
     if method is None:
@@ -204,7 +204,7 @@ class _Judged:
             memory=0 if self.ends is None else self.ends.memory,
             scale=self.scale,
             alive=panel.known,
-            missing=gaps.count(panel.n_vars, panel.known),
+            missing=gaps.count(panel, panel.known),
             forced=method,
             notes=tuple(dict.fromkeys(self.learning.notes)),
             seconds=seconds,

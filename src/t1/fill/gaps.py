@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
 from t1.data.blocks import column_blocks
+from t1.panel import Panel
 
 INNER = ((1, 1), (2, 5), (6, 23), (24, 95), (96, None))  # first and last length of each class, in rows
 EDGE = ((1, 23), (24, None))
@@ -39,6 +40,9 @@ class Runs(NamedTuple):
     @property
     def code(self) -> Codes:
         return gap_class(self.length, self.edge)
+
+    def take(self, which: BoolArray) -> "Runs":
+        return Runs(self.column[which], self.start[which], self.stop[which], self.edge[which])
 
 
 def find_runs(observed: BoolArray, starts: IntArray) -> Runs:
@@ -108,9 +112,12 @@ class Gaps:
     def __len__(self) -> int:
         return len(self.row)
 
-    def count(self, n_vars: int, alive: BoolArray) -> IntArray:
-        """Missing cells (vars, classes) of the columns that can be filled."""
-        count = np.bincount(self.column * N_CLASSES + self.code, minlength=n_vars * N_CLASSES)
+    def count(self, panel: Panel, alive: BoolArray) -> IntArray:
+        """Missing cells (vars, classes) of the panel's columns that can be filled, but for absent rows."""
+        n_vars, group = panel.n_vars, self.column * N_CLASSES + self.code
+        if panel.absent is not None:
+            group = group[~panel.absent[self.row]]
+        count = np.bincount(group, minlength=n_vars * N_CLASSES)
         return np.where(alive[:, None], count.reshape(n_vars, N_CLASSES), 0)
 
     def around(self, values: FloatArray, starts: IntArray, part: slice) -> tuple[FloatArray, FloatArray]:

@@ -134,7 +134,7 @@ class JudgedFill:
                 sure=self._sure(gaps, rules),
             ),
             method_names=names,
-            scorecard=self.score(gaps.count(panel.n_vars, self.alive), calibration),
+            scorecard=self.score(gaps.count(panel, self.alive), calibration),
             columns=panel.columns,
             notes=self.notes,
         )

@@ -71,7 +71,7 @@ def rehearse_until_clear(panel: Panel, rng: Generator) -> list[Rehearsal]:
     A large panel has room for many events in one round, and rounds would take too long.
     """
     observed = panel.observed
-    wanted = Gaps.of(observed, panel.starts).count(panel.n_vars, panel.known) > 0
+    wanted = Gaps.of(observed, panel.starts).count(panel, panel.known) > 0
     tried = np.zeros((panel.n_vars, N_CLASSES), dtype=np.intp)
     rounds: list[Rehearsal] = []
     for _ in range(int(np.clip(CELLS_OF_ROUNDS // max(observed.size, 1), 1, ROUNDS))):
@@ -95,6 +95,9 @@ def rehearse(panel: Panel, rng: Generator, owner: Codes | None = None) -> Rehear
     observed = panel.observed
     alive = panel.known
     runs = find_runs(observed, panel.starts)
+    if panel.absent is not None:  # gaps that lie in absent rows alone are not filled
+        n_absent = np.append(0, np.cumsum(panel.absent))
+        runs = runs.take(n_absent[runs.stop] - n_absent[runs.start] < runs.length)
     has_gaps = bool(alive[runs.column].any())
     edges = bool((runs.edge & alive[runs.column]).any())
     stretches, parts = _copies(panel, rng, edges, 2 if owner is None else 1)
