@@ -140,6 +140,9 @@ class TextSheet:
                 if not self.numbers.n_numbers[j]:
                     self.problems.append(f"column {name!r} has no observed value, so it stays empty.")
         if not found:
+            mixed = [j for j in range(len(self.names)) if j not in taken and self.numbers.n_texts[j]]
+            for j in sorted(mixed, key=lambda j: -int(self.numbers.n_numbers[j])):
+                self._refuse_mixed(j, mostly=1)
             raise InputError(
                 f"no column holds numbers (found: {', '.join(map(repr, self.names[:8]))}).",
                 cure="If the columns run together or the numbers look odd, name what separates cells "
@@ -200,9 +203,10 @@ class TextSheet:
         """The numbers of a column, None if it holds text."""
         return self.numbers.values[:, j] if self.is_numeric(j) else None
 
-    def _refuse_mixed(self, j: int) -> None:
+    def _refuse_mixed(self, j: int, mostly: int = MOSTLY) -> None:
+        """Refuse a column with so many more numbers than texts that it must be one of numbers."""
         n_texts, n_numbers = int(self.numbers.n_texts[j]), int(self.numbers.n_numbers[j])
-        if not self.choice.named and n_numbers < MOSTLY * n_texts:
+        if not self.choice.named and n_numbers < mostly * n_texts:
             return
         row, name = int(self.numbers.first_text[j]), self.names[j]
         text = self._show(row, j)
