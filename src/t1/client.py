@@ -88,7 +88,7 @@ class RemoteModel:
 class Client:
     """A server that `t1 serve` runs.
 
-    `token` is what its --token-file holds; `name` tells programs at one address apart, which take turns.
+    `token` is what the server's token file holds; `name` tells programs at one address apart, which take turns.
     """
 
     def __init__(
