@@ -88,8 +88,10 @@ async def create(request: Request, response: Response, core: TheCore, idempotenc
             raise of_validation(error) from None
         _check(core, order.options)
         sent = None if key is None else _sent(key, order.options, order.file)
-        job = None if sent is None else await asyncio.to_thread(core.store.made_by, client, sent)
-        if job is None:  # the upload may be gone by now, if the job is there
+        before = None if sent is None else await asyncio.to_thread(core.store.made_by, client, sent)
+        if before is not None:  # the upload may be gone by now
+            job = before
+        else:
             file = await asyncio.to_thread(find, core, order.file)
             job = await asyncio.to_thread(_queue, core, file, order.options, client, sent)
     else:

@@ -67,9 +67,9 @@ function tick() {
   const progress = job?.progress, since = (performance.now() - seenAt) / 1000;
   const spent = progress ? progress.seconds + since : 0;
   $("time-spent").textContent = progress ? time(spent) : "–";
-  if (progress?.seconds_left == null) {
+  if (progress?.seconds_left == null || progress.stopping) {
     $("bar").removeAttribute("value");
-    $("time-left").textContent = "–";
+    $("time-left").textContent = progress?.stopping ? "finishing" : "–";
     return;
   }
   const left = Math.max(progress.seconds_left - since, 0);
