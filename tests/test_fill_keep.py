@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from closed_form import driven, fit_closed, holes
-from t1.api import KIND, FittedFill, load
+from t1.api.fitted import KIND, FittedFill, load
 from t1.errors import InputError
 from t1.fill.judged import JudgedFill
 from t1.fill.keep import CLASSES, load_kept, save_kept

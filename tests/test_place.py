@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from closed_form import fit_closed
 from t1.data.place import Placed
-from t1.data.timeline import Timeline
 
 NAN = np.nan
 START = np.datetime64("2024-01-01T00", "ns")
@@ -21,7 +20,7 @@ def hours(*k: int) -> np.ndarray:
 def placed(values, times=None, ids=None, columns=("v",)) -> Placed:
     values = np.asarray(values, dtype=float).reshape(-1, len(columns))
     ids = None if ids is None else np.array(ids, dtype=object)
-    return Placed.of(values, columns, Timeline(len(values), times, ids))
+    return Placed.of(values, columns, times, ids)
 
 
 def test_rows_without_times_stay_as_they_are():

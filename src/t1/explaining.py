@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from t1.api import FittedFill, load
+from t1.api.fitted import FittedFill, judge, load
 from t1.data.dates import parse_time
 from t1.data.files import read_file
 from t1.data.frames import Frame
@@ -18,11 +18,9 @@ from t1.data.kinds import find_kinds
 from t1.data.place import Placed
 from t1.data.table import check_columns
 from t1.data.time_format import TimeFormat
-from t1.data.timeline import Timeline
 from t1.errors import InputError
 from t1.fill.explain import explain_cell
 from t1.fill.explanation import Explanation
-from t1.fill.fit import fit_panel
 from t1.options import FitOptions
 from t1.progress import OnProgress
 from t1.registry import did_you_mean
@@ -63,15 +61,14 @@ def explain(
     if fitted is None:
         frame = Frame.read(data, time=time, id=id, columns=columns, exclude=exclude)
     else:
-        frame = Frame.read(data, **fitted._reading(data))
-        check_columns(fitted.columns, frame.columns)
-    placed = Placed.of(frame.values, frame.columns, Timeline(len(frame.values), frame.time, frame.ids))
+        frame = fitted.read(data)
+    placed = Placed.of(frame.values, frame.columns, frame.time, frame.ids)
     _known(column, placed)
     row = _row(placed, at, series, None)
     if fitted is not None:
         return explain_cell(fitted.judged, placed.panel, column, row)
     kinds = find_kinds(frame.values, frame.columns, ids=frame.ids, times=frame.time, given=kind)
-    judged = fit_panel(placed.panel, options.learning(began), method=method, tune=options.trains, kinds=kinds)
+    judged = judge(placed.panel, options.learning(began), options, kinds)
     return explain_cell(judged, placed.panel, column, row)
 
 
@@ -91,14 +88,14 @@ def explain_file(
     began = clock.perf_counter()
     fitted = None if model is None else load(model)
     file = read_file(source, **reading)
-    placed = Placed.of(file.values, file.columns, Timeline(len(file.values), file.time, file.ids))
+    placed = Placed.of(file.values, file.columns, file.time, file.ids)
     _known(column, placed)
     row = _row(placed, at, series, file.time_format)
     if fitted is not None:
         check_columns(fitted.columns, file.columns)
         return explain_cell(fitted.judged, placed.panel, column, row)
     learning = options.learning(began, on_progress=on_progress, should_stop=should_stop)
-    judged = fit_panel(placed.panel, learning, method=options.method, tune=options.trains, kinds=file.kinds)
+    judged = judge(placed.panel, learning, options, file.kinds)
     return explain_cell(judged, placed.panel, column, row)
 
 

@@ -13,7 +13,8 @@ from time import perf_counter
 from typing import Any
 
 from t1 import __version__
-from t1.api import impute_file, load
+from t1.api.files import impute_file
+from t1.api.fitted import load_chosen
 from t1.bulk.facts import table_facts
 from t1.bulk.plan import Planned
 from t1.bulk.record import FolderRecord
@@ -56,14 +57,7 @@ class HowToFill:
                 cure="Leave one of them out.",
                 option="per",
             )
-        if model is not None:
-            load(model)
-            if fit.method is not None:
-                raise InputError(
-                    "a fitted model brings its own methods, so none can be chosen",
-                    cure="Leave one of the two out.",
-                    option="method",
-                )
+        load_chosen(model, fit)
         weights = None
         if fit.weights not in (None, "none"):
             load_pretrained(fit.weights)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from t1.api.fitted import judge
 from t1.bulk.facts import column_facts
 from t1.data.files import read_file
 from t1.data.place import Placed
-from t1.data.timeline import Timeline
 from t1.errors import InputError
+from t1.fill.bands import ENDS, band_names
 from t1.fill.filled import Filled
-from t1.fill.fit import fit_panel
 from t1.options import FillOptions, FitOptions
 
 
@@ -29,10 +29,9 @@ def impute_each_series(
     rules = fill_options.rules(file.time, file.time_format, file.kinds)
     rules.check(file.columns)
     gappy = np.flatnonzero(np.isnan(file.values).any(axis=0)).tolist()
-    ends = () if fill_options.intervals is None else ("lo", "hi")
-    file.check(target, extra=[f"{file.columns[j]}_{end}" for j in gappy for end in ends])
-    timeline = Timeline(len(file.values), file.time, file.ids)
-    placed = Placed.of(file.values, file.columns, timeline)
+    names = band_names([file.columns[j] for j in gappy], fill_options.intervals)
+    file.check(target, extra=names)
+    placed = Placed.of(file.values, file.columns, file.time, file.ids)
     panel = placed.panel
     if rules.locked and panel.times is None:
         raise InputError(
@@ -41,29 +40,27 @@ def impute_each_series(
             option="lock",
         )
     values = panel.values.copy()
-    bands = {end: np.full(values.shape, np.nan) for end in ends}
+    bands = {end: np.full(values.shape, np.nan) for end in (ENDS if names else ())}
     columns: list[dict[str, Any]] = []
-    problems = [*file.problems, *timeline.problems()]
+    problems = [*file.problems, *placed.timeline.problems()]
     for s, (key, span) in enumerate(zip(panel.ids, panel.spans, strict=True)):
         one = panel.take([(s, span.start, span.stop)])
         if one.observed.all():
             continue
-        learning = fit_options.learning(perf_counter())
         try:
-            judged = fit_panel(
-                one, learning, method=fit_options.method, tune=fit_options.trains, kinds=file.kinds
-            )
+            judged = judge(one, fit_options.learning(perf_counter()), fit_options, file.kinds)
         except InputError as error:
             problems.append(f"series {key!r} was left as it is: {error.message}")
             continue
         filled: Filled = judged.fill(one, rules=rules, level=fill_options.intervals)
         values[span] = filled.values
-        for end in ends:
-            bands[end][span] = getattr(filled, end)
+        for end, band in bands.items():
+            band[span] = getattr(filled, end)
         columns += [{"series": str(key), **facts} for facts in column_facts(filled)]
     own = ~np.isnan(file.values)
     out = np.where(own, file.values, values[placed.at])
-    extra = {f"{file.columns[j]}_{end}": bands[end][placed.at, j] for j in gappy for end in ends}
+    cells = [band[placed.at, j] for j in gappy for band in bands.values()]
+    extra = dict(zip(names, cells, strict=True))
     file.write(target, out, observed=own, extra=extra)
     return {
         "rows": len(out),

@@ -19,17 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from t1.api import FittedFill, OnUnderstood, load
+from t1.api.files import OnUnderstood
+from t1.api.fitted import FittedFill, judge, load_chosen
 from t1.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from t1.data.atomic import check_target, open_target
 from t1.data.data_file import DataFile
 from t1.data.pieces import Fills, Pieces, open_pieces
 from t1.data.place import Placed
 from t1.data.table import check_columns
-from t1.data.timeline import Timeline
 from t1.errors import InputError
-from t1.fill.filled import Filled
-from t1.fill.fit import fit_panel
+from t1.fill.bands import Bands, band_names
 from t1.fill.judged import JudgedFill
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard
@@ -70,18 +69,11 @@ def impute_stretches(
 ) -> FilledStretches:
     """Fill a CSV or Parquet file of any size with little memory; options as in `impute_file`."""
     began = perf_counter()
-    fitted = None if model is None else load(model)
-    if fitted is not None and fit_options.method is not None:
-        raise InputError(
-            "a fitted model brings its own methods, so none can be chosen",
-            cure="Leave one of the two out.",
-            option="method",
-        )
+    fitted = load_chosen(model, fit_options)
     pieces = open_pieces(source, reading)
     kind, known = pieces.check(target), pieces.sample.file
     check_target(target)
-    bands = () if fill_options.intervals is None else ("lo", "hi")
-    known.check(target, extra=[f"{name}_{end}" for name in known.columns for end in bands])
+    known.check(target, extra=band_names(known.columns, fill_options.intervals))
     fill_options.rules(known.time, known.time_format).check(known.columns)
     if on_understood is not None:
         on_understood(known.understood)
@@ -144,9 +136,7 @@ def fit_sample(
         rows = slice(int(begin), int(end))
         panels.append(_place(_Rows.of(file, rows), file.columns, {None: first}).panel)
     learning = options.learning(began, every=every, on_progress=on_progress, should_stop=should_stop)
-    judged = fit_panel(
-        Panel.stack(panels), learning, method=options.method, tune=options.trains, kinds=file.kinds
-    )
+    judged = judge(Panel.stack(panels), learning, options, file.kinds)
     return FittedFill(judged, {"time": file.time_column, "id": file.id_column}, file.kinds)
 
 
@@ -192,10 +182,9 @@ class _Rows:
 
 def _place(rows: _Rows, columns: tuple[str, ...], before: Mapping[Any, int]) -> Placed:
     """Rows on their clock; where there is none, rows are counted: `before` says how many each series had."""
-    timeline = Timeline(len(rows), rows.time, rows.ids)
-    placed = Placed.of(rows.values, columns, timeline)
+    placed = Placed.of(rows.values, columns, rows.time, rows.ids)
     phase = placed.panel.phase.copy()
-    for s, (clock, key) in enumerate(zip(timeline.grids, placed.panel.ids, strict=True)):
+    for s, (clock, key) in enumerate(zip(placed.timeline.grids, placed.panel.ids, strict=True)):
         if clock is None:
             phase[s] = before.get(key, 0)
     return replace(placed, panel=replace(placed.panel, phase=phase))
@@ -254,7 +243,8 @@ class _StretchFiller:
         count.rows += len(own)
         count.filled += filled.n_filled
         missing = ~filled.observed & np.isfinite(filled.values)
-        return piece, filled.values, missing, _bands(filled)
+        # intervals of every column: which ones have gaps is not known before the end
+        return piece, filled.values, missing, dict(Bands(filled, range(len(filled.columns))))
 
     def _aligned(self, placed: Placed, n_behind: int) -> tuple[Panel, IntArray]:
         """The panel without the first rows of its series, up to where windows of the whole series begin.
@@ -298,12 +288,3 @@ def _counts(rows: _Rows) -> dict[Any, int]:
         return {None: len(rows)}
     keys, counts = np.unique(rows.ids.astype(str), return_counts=True)
     return dict(zip(keys.tolist(), counts.tolist(), strict=True))
-
-
-def _bands(filled: Filled) -> dict[str, AnyArray]:
-    """The columns <name>_lo and <name>_hi of every column: where gaps are is not known before the end."""
-    if filled.missing.lo is None:
-        return {}
-    return {
-        f"{name}_{end}": filled.band(end, j) for j, name in enumerate(filled.columns) for end in ("lo", "hi")
-    }

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
-from t1.api import FittedFill, OnUnderstood
+from t1.api.files import OnUnderstood
+from t1.api.fitted import FittedFill, judge
 from t1.bulk.plan import Planned
 from t1.data.files import DataFile, read_file
 from t1.data.kinds import Kind, find_kinds
 from t1.data.place import Placed
-from t1.data.timeline import Timeline
 from t1.errors import InputError
-from t1.fill.fit import fit_panel
 from t1.options import FitOptions
 from t1.panel import Panel
 from t1.progress import OnProgress
@@ -62,7 +61,7 @@ def fit_files(
     kinds = _kinds(files)
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     learning.notes.append(f"learned from {panel.n_rows:,} rows of {len(files)} of {len(planned):,} files")
-    judged = fit_panel(panel, learning, method=options.method, tune=options.trains, kinds=kinds)
+    judged = judge(panel, learning, options, kinds)
     fitted = FittedFill(judged, {"time": files[0].time_column, "id": files[0].id_column}, kinds)
     fitted.save(folder)
     return fitted
@@ -70,8 +69,7 @@ def fit_files(
 
 def _stretch(file: DataFile, rows: int, rng: np.random.Generator) -> Panel:
     """Some rows of a file that follow each other, of each of its series."""
-    placed = Placed.of(file.values, file.columns, Timeline(len(file.values), file.time, file.ids))
-    panel = placed.panel
+    panel = Placed.of(file.values, file.columns, file.time, file.ids).panel
     share = min(rows / max(panel.n_rows, 1), 1.0)
     stretches = []
     for s, span in enumerate(panel.spans):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from t1.data.dates import is_time_name, read_dates, read_numeric_dates
 from t1.data.ids import tell_apart
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
-from t1.data.sentinels import drop_sentinels, find_sentinels
+from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
 from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank
 from t1.data.time_columns import TimeSource, combine, find_parts
 from t1.data.time_format import TimeFormat
@@ -47,62 +48,15 @@ def read_table(table: Any, compression: str, reading: Reading) -> ParquetFile:
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"several columns are named {twice!r}.", cure="Give every column a name of its own.")
     choice = choose(names, reading)
-    missing_values = reading.missing_values
     problems: list[str] = []
     time_at, times, form = _find_time(pa, table, choice, reading)
-    codes = [float(value) for value in missing_values if _is_number(value)]
     passed: dict[str, str] = {}
-    at: list[int] = []
-    numbers = np.empty((len(table), sum(is_numeric(pa, kind) for kind in table.schema.types)))
-    for j, field_ in enumerate(table.schema):
-        kind = field_.type
-        if j in time_at or j in choice.id:
-            continue
-        if j not in choice.wanted:
-            passed[field_.name] = "was not asked for"
-        elif is_time_name(field_.name) and not choice.named and is_numeric(pa, kind):
-            passed[field_.name] = "is named like a time (to have it filled, name it: columns)"
-        elif not is_numeric(pa, kind):
-            if choice.named:
-                raise InputError(
-                    f"column {field_.name!r} holds {kind}, not numbers.",
-                    cure="Take it out of the columns to fill.",
-                    option="columns",
-                )
-            passed[field_.name] = f"holds {'text' if _is_text(pa, kind) else kind}, not numbers"
-        else:
-            values = numbers_of(pa, table.column(j))
-            for code in codes:
-                values[values == code] = np.nan
-            if np.isinf(values).any():
-                row = int(np.isinf(values).argmax())
-                raise InputError(
-                    f"column {field_.name!r} holds an infinite value in row {row} (the first row is 0).",
-                    cure="Leave the column as it is.",
-                    option="exclude",
-                )
-            if not choice.named and blank_may_be_zero(values):
-                passed[field_.name] = WHY_BLANK
-                problems.append(told_blank(field_.name))
-                continue
-            if np.isnan(values).all():
-                problems.append(f"column {field_.name!r} has no observed value, so it stays empty.")
-            numbers[:, len(at)] = values
-            at.append(j)
-    if not at:
-        raise InputError(
-            f"no column holds numbers (found: {', '.join(map(repr, names[:8]))}).", cure="Check the file."
-        )
+    values, at = _find_numeric(pa, table, choice, reading, time_at, passed, problems)
     id_at, ids, said = _find_ids(pa, table, choice, times, time_at)
     if len(time_at) == 1 and (zone := getattr(table.schema.field(time_at[0]).type, "tz", None)):
         said.append(f"times are in {zone}")
-    values = numbers if len(at) == numbers.shape[1] else numbers[:, : len(at)].copy()
     kept = tuple(names[j] for j in at if j not in id_at)
-    sentinels = [] if reading.keep_sentinels else find_sentinels(values, kept)
-    drop_sentinels(values, kept, sentinels)
-    problems += [
-        f"{one} may mean missing; if it does, say so (missing_values)." for one in sentinels if not one.sure
-    ]
+    sentinels = take_out_sentinels(values, kept, reading.keep_sentinels)
     return ParquetFile(
         values=values,
         columns=kept,
@@ -113,13 +67,80 @@ def read_table(table: Any, compression: str, reading: Reading) -> ParquetFile:
         ids=ids,
         id_columns=tuple(names[j] for j in id_at),
         passed_through=passed,
-        problems=problems,
+        problems=[*problems, *doubtful_sentinels(sentinels)],
         said=tuple(said),
-        sentinels=tuple(sentinels),
+        sentinels=sentinels,
         kind=reading.kind,
         table=table,
         compression=compression,
     )
+
+
+def _find_numeric(
+    pa: Any,
+    table: Any,
+    choice: Choice,
+    reading: Reading,
+    time_at: tuple[int, ...],
+    passed: dict[str, str],
+    problems: list[str],
+) -> tuple[FloatArray, list[int]]:
+    """The numbers (rows, vars) to fill and their columns; `passed` learns why others are left alone."""
+    names = table.column_names
+    codes = [float(value) for value in reading.missing_values if _is_number(value)]
+    at: list[int] = []
+    numbers = np.empty((len(table), sum(is_numeric(pa, kind) for kind in table.schema.types)))
+    for j, name in enumerate(names):
+        if j in time_at or j in choice.id:
+            continue
+        if why := _not_filled(pa, table.schema.field(j), choice, j in choice.wanted):
+            passed[name] = why
+            continue
+        values = _numbers(pa, table, j, codes)
+        if not choice.named and blank_may_be_zero(values):
+            passed[name] = WHY_BLANK
+            problems.append(told_blank(name))
+            continue
+        if np.isnan(values).all():
+            problems.append(f"column {name!r} has no observed value, so it stays empty.")
+        numbers[:, len(at)] = values
+        at.append(j)
+    if not at:
+        raise InputError(
+            f"no column holds numbers (found: {', '.join(map(repr, names[:8]))}).", cure="Check the file."
+        )
+    return (numbers if len(at) == numbers.shape[1] else numbers[:, : len(at)].copy()), at
+
+
+def _not_filled(pa: Any, field: Any, choice: Choice, wanted: bool) -> str | None:
+    """Why a column is left alone, by its name and type; None if it is to be filled."""
+    if not wanted:
+        return "was not asked for"
+    if is_numeric(pa, field.type):
+        by_name = is_time_name(field.name) and not choice.named
+        return "is named like a time (to have it filled, name it: columns)" if by_name else None
+    if choice.named:
+        raise InputError(
+            f"column {field.name!r} holds {field.type}, not numbers.",
+            cure="Take it out of the columns to fill.",
+            option="columns",
+        )
+    return f"holds {'text' if _is_text(pa, field.type) else field.type}, not numbers"
+
+
+def _numbers(pa: Any, table: Any, j: int, codes: Sequence[float]) -> FloatArray:
+    """A column (rows,), NaN where it is missing or holds one of the codes."""
+    values = numbers_of(pa, table.column(j))
+    for code in codes:
+        values[values == code] = np.nan
+    if np.isinf(values).any():
+        row = int(np.isinf(values).argmax())
+        raise InputError(
+            f"column {table.column_names[j]!r} holds an infinite value in row {row} (the first row is 0).",
+            cure="Leave the column as it is.",
+            option="exclude",
+        )
+    return values
 
 
 def _is_number(text: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from t1.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from t1.arrays import AnyArray, BoolArray, FloatArray, IntArray, TimeArray
 from t1.data.timeline import Timeline
 from t1.panel import Panel
 
@@ -25,15 +25,23 @@ class Placed:
     panel: Panel
     at: IntArray  # (rows of the table,)
     values: FloatArray  # (rows of the table, vars): what the table itself has
+    timeline: Timeline
 
     @classmethod
     def of(
-        cls, values: FloatArray, columns: Sequence[str], timeline: Timeline, *, add_rows: bool = False
+        cls,
+        values: FloatArray,
+        columns: Sequence[str],
+        time: TimeArray | None = None,
+        ids: AnyArray | None = None,
+        *,
+        add_rows: bool = False,
     ) -> Placed:
         """Place the rows of a table (rows, vars); with `add_rows` absent ones are to be filled as well."""
+        timeline = Timeline(len(values), time, ids)
         observed = ~np.isnan(values)
         at = np.empty(len(values), dtype=np.intp)
-        starts, times, ids, phase, begin = [], [], [], [], 0
+        starts, times, names, phase, begin = [], [], [], [], 0
         placements = timeline.with_missing_rows()
         clocks = timeline.grids
         for rows, placed, clock, name in zip(
@@ -43,7 +51,7 @@ class Placed:
             length = len(rows) if placed is None else placed.length
             at[rows if placed is None else placed.rows] = begin + positions
             starts.append(begin)
-            ids.append(_plain(name))
+            names.append(_plain(name))
             phase.append(0 if clock is None else clock.phase)
             if timeline.times is not None:
                 times.append(timeline.times[rows] if placed is None else placed.times)
@@ -64,12 +72,12 @@ class Placed:
             table,
             columns,
             starts=starts or [0],
-            ids=ids or None,
+            ids=names or None,
             phase=phase or None,
             times=np.concatenate(times) if times else None,
             absent=absent if absent.any() and not add_rows else None,
         )
-        return cls(panel, at, values)
+        return cls(panel, at, values, timeline)
 
     @property
     def observed(self) -> BoolArray:

@@ -66,6 +66,18 @@ def drop_sentinels(values: FloatArray, columns: Sequence[str], found: Sequence[S
             column[column == one.value] = np.nan
 
 
+def take_out_sentinels(values: FloatArray, columns: Sequence[str], keep: bool) -> tuple[Sentinel, ...]:
+    """Find the codes in a table (rows, vars) and count the sure ones as missing, unless they are to be kept."""
+    found = [] if keep else find_sentinels(values, columns)
+    drop_sentinels(values, columns, found)
+    return tuple(found)
+
+
+def doubtful_sentinels(found: Sequence[Sentinel]) -> list[str]:
+    """What to say about codes of a file that are not sure."""
+    return [f"{one} may mean missing; if it does, say so (missing_values)." for one in found if not one.sure]
+
+
 def _outermost(seen: FloatArray, name: str) -> Sentinel | None:
     """The least or the greatest value, if it looks like a code and stands far outside the rest."""
     if len(seen) < LEAST_REST:

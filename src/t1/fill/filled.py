@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Labels, Lengths
+from t1.data.place import Placed
 from t1.fill.gaps import put_missing
 from t1.fill.rules import LEFT_EMPTY, rule_name
 from t1.fill.scorecard import Scorecard
@@ -135,6 +136,10 @@ class Filled:
             missing=_joined(parts, self.missing),
             method_names=names,
         )
+
+    def in_table(self, placed: Placed) -> "Filled":
+        """The fill of a panel in the rows of the table that was placed on it."""
+        return self if placed.as_they_are else self.rows(placed.at, placed.values)
 
     @cached_property
     def provenance(self) -> pd.DataFrame:

@@ -4,7 +4,7 @@ Rules touch fills only, never an observed cell. Codes are sums of the rules that
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from t1.arrays import BoolArray, Codes, FloatArray, Lengths
 from t1.data.kinds import NUMBER, Kind
+from t1.data.place import Placed
 from t1.errors import InputError
 from t1.registry import did_you_mean
 
@@ -99,6 +100,14 @@ class Rules:
                     cure=hint,
                     option=option,
                 )
+
+    def in_panel(self, placed: Placed) -> "Rules":
+        """Rules whose locked row numbers, which are the table's, are rows of the panel."""
+        if placed.panel.times is not None or placed.as_they_are or not self.locked:
+            return self
+        locked = np.zeros(placed.panel.n_rows, dtype=bool)
+        locked[placed.at] = self.locked_rows(len(placed.at), None)
+        return replace(self, locked=[locked])
 
     def touch(
         self,

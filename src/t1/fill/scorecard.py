@@ -119,47 +119,9 @@ def score(
     """Score REPORT cells: arrays (cells,); `errors` (methods, cells), `missing` (vars, classes)."""
     size, sizes = np.abs(error), np.abs(np.where(np.isfinite(errors), errors, errors[:1]))
     group = column * N_CLASSES + code
-    n_groups = len(columns) * N_CLASSES
-    cells = np.bincount(group, minlength=n_groups)
-
-    def mean(x: AnyArray) -> FloatArray:
-        total = np.bincount(group, weights=x, minlength=n_groups)
-        average: FloatArray = total / np.maximum(cells, 1)
-        return average
-
-    mae, rmse = mean(size), np.sqrt(mean(size**2))
-    linear_rmse = np.sqrt(mean(sizes[0] ** 2)) if len(sizes) else rmse
-    by_method = [mean(x) for x in sizes]
-    pairs = np.unique(np.stack([group, event]), axis=1)
-    events = np.bincount(pairs[0], minlength=n_groups)
-    coverage = None if covered is None else mean(covered)
-    scores = []
-    for g in np.flatnonzero(missing.reshape(-1) > 0).tolist():
-        j, c = divmod(g, N_CLASSES)
-        known = cells[g] > 0
-        scores.append(
-            Score(
-                column=str(columns[j]),
-                gap=CLASS_NAMES[c],
-                missing=int(missing[j, c]),
-                cells=int(cells[g]),
-                events=int(events[g]),
-                method=blend.label(j, c),
-                mae=_finite(mae[g]) if known else None,
-                rmse=_finite(rmse[g]) if known else None,
-                linear_mae=_finite(by_method[0][g]) if known else None,
-                linear_rmse=_finite(linear_rmse[g]) if known else None,
-                coverage=None if coverage is None or not known else _finite(coverage[g]),
-                tested=bool(blend.tested[j, c] and (calibrated is None or calibrated[j, c])),
-                by_method={
-                    name: round_off
-                    for name, of_method in zip(blend.methods, by_method, strict=True)
-                    if known and (round_off := _finite(of_method[g])) is not None
-                },
-            )
-        )
+    scores = _scores(columns, blend, missing, group, event, size, sizes, covered, calibrated)
     # In the totals each column and class counts as much as it has cells to fill.
-    weight = missing.reshape(-1)[group] / cells[group]
+    weight = missing.reshape(-1)[group] / np.bincount(group)[group]
     weight = weight if weight.any() else np.ones(len(weight))
 
     def total(x: AnyArray) -> float | None:
@@ -183,6 +145,62 @@ def score(
         level=level,
         verdict=_verdict(scores, ours, linears, len(size), len(np.unique(event)), forced),
     )
+
+
+def _scores(
+    columns: tuple[str, ...],
+    blend: Blend,
+    missing: IntArray,
+    group: IntArray,
+    event: IntArray,
+    size: FloatArray,
+    sizes: FloatArray,
+    covered: BoolArray | None,
+    calibrated: BoolArray | None,
+) -> list[Score]:
+    """A score for each column and gap class that has cells to fill.
+
+    `group` says to which of them each held-out cell belongs; `size` is its error, `sizes` each method's.
+    """
+    cells = np.bincount(group, minlength=missing.size)
+
+    def mean(x: AnyArray) -> FloatArray:
+        total = np.bincount(group, weights=x, minlength=missing.size)
+        average: FloatArray = total / np.maximum(cells, 1)
+        return average
+
+    mae, rmse = mean(size), np.sqrt(mean(size**2))
+    linear_rmse = np.sqrt(mean(sizes[0] ** 2)) if len(sizes) else rmse
+    by_method = [mean(x) for x in sizes]
+    coverage = None if covered is None else mean(covered)
+    pairs = np.unique(np.stack([group, event]), axis=1)
+    events = np.bincount(pairs[0], minlength=missing.size)
+    scores = []
+    for g in np.flatnonzero(missing.reshape(-1) > 0).tolist():
+        j, c = divmod(g, N_CLASSES)
+        known = cells[g] > 0
+        scores.append(
+            Score(
+                column=str(columns[j]),
+                gap=CLASS_NAMES[c],
+                missing=int(missing[j, c]),
+                cells=int(cells[g]),
+                events=int(events[g]),
+                method=blend.label(j, c),
+                mae=_finite(mae[g]) if known else None,
+                rmse=_finite(rmse[g]) if known else None,
+                linear_mae=_finite(by_method[0][g]) if known else None,
+                linear_rmse=_finite(linear_rmse[g]) if known else None,
+                coverage=None if coverage is None or not known else _finite(coverage[g]),
+                tested=bool(blend.tested[j, c] and (calibrated is None or calibrated[j, c])),
+                by_method={
+                    name: error
+                    for name, of_method in zip(blend.methods, by_method, strict=True)
+                    if known and (error := _finite(of_method[g])) is not None
+                },
+            )
+        )
+    return scores
 
 
 def _verdict(

@@ -104,35 +104,16 @@ def learn_regression(
     rows = _rehearsed_rows(len(values), period)
     table = values if len(rows) == len(values) else values[rows]
     helpers = _helpers(_Filler(table, columns, centre, scale, cycle, 0).fill, n_helpers)
-    hidden = np.zeros((len(columns), len(rows)), dtype=bool)
     own = observed if pattern is None else pattern[:, columns]
-    with_gaps = ~np.all(own, axis=0)
-    donors = np.flatnonzero(with_gaps)
-    for j in range(len(columns)):
-        if with_gaps[j]:
-            hidden[j] = _hide_like_gaps(observed[:, j], own[:, j], rows)
-        elif every and len(donors):
-            # Elsewhere than the donor's: what is hidden together in all columns teaches nothing about the others.
-            aside = (j + 1) * 0.7548776662 % 1
-            hidden[j] = _hide_like_gaps(observed[:, j], own[:, donors[j % len(donors)]], rows, aside)
+    hidden = _hide(observed, own, rows, every)
     rehearsal = _Filler(table, columns, centre, scale, cycle, 0, hidden)
-    weights: list[list[FloatArray | None]] = []
     learning = np.flatnonzero(hidden.any(axis=1)).tolist()
-    for k in range(ROUNDS):  # again with better helpers, where several columns are missing at once
-        fills = {}
-        weights.append([None] * len(columns))
-        for j in learning:
-            if on_share is not None:
-                on_share((k + j / len(columns)) / ROUNDS)
-            truth = (table[rehearsal.hidden[j], columns[j]] - centre[j]) / scale[j]
-            known = ~np.isnan(truth)
-            if known.sum() < _n_features(helpers.shape[1]):
-                continue  # too little to learn from: the season stands
-            sight = rehearsal.look(j, helpers[j])
-            w = weights[k][j] = _ridge(sight, truth, known)
-            if k < ROUNDS - 1:
-                fills[j] = _apply(sight, w)
-        rehearsal.put(fills)
+
+    def truth(j: int) -> FloatArray:
+        hidden_cells: FloatArray = (table[rehearsal.hidden[j], columns[j]] - centre[j]) / scale[j]
+        return hidden_cells
+
+    weights = _learn_weights(rehearsal, learning, truth, helpers, on_share)
     return Regression(
         cycle=cycle,
         columns=columns,
@@ -143,6 +124,49 @@ def learn_regression(
         helpers=helpers,
         weights=weights,
     )
+
+
+def _hide(observed: BoolArray, pattern: BoolArray, rows: IntArray, every: bool) -> BoolArray:
+    """The observed cells (columns, rows) that are rehearsed: in columns that have gaps, or in `every` one."""
+    hidden = np.zeros((observed.shape[1], len(rows)), dtype=bool)
+    with_gaps = ~np.all(pattern, axis=0)
+    donors = np.flatnonzero(with_gaps)
+    for j in range(len(hidden)):
+        if with_gaps[j]:
+            hidden[j] = _hide_like_gaps(observed[:, j], pattern[:, j], rows)
+        elif every and len(donors):
+            # Elsewhere than the donor's: what is hidden together in all columns teaches nothing about the others.
+            aside = (j + 1) * 0.7548776662 % 1
+            hidden[j] = _hide_like_gaps(observed[:, j], pattern[:, donors[j % len(donors)]], rows, aside)
+    return hidden
+
+
+def _learn_weights(
+    rehearsal: "_Filler",
+    learning: list[int],
+    truth: Callable[[int], FloatArray],
+    helpers: IntArray,
+    on_share: OnShare | None,
+) -> list[list[FloatArray | None]]:
+    """The weights (rounds, columns) of the columns to learn; `truth` is what their hidden cells hold."""
+    n_columns, n_helpers = helpers.shape
+    weights: list[list[FloatArray | None]] = []
+    for k in range(ROUNDS):  # again with better helpers, where several columns are missing at once
+        fills = {}
+        weights.append([None] * n_columns)
+        for j in learning:
+            if on_share is not None:
+                on_share((k + j / n_columns) / ROUNDS)
+            values = truth(j)
+            known = ~np.isnan(values)
+            if known.sum() < _n_features(n_helpers):
+                continue  # too little to learn from: the season stands
+            sight = rehearsal.look(j, helpers[j])
+            w = weights[k][j] = _ridge(sight, values, known)
+            if k < ROUNDS - 1:
+                fills[j] = _apply(sight, w)
+        rehearsal.put(fills)
+    return weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ above is preamble.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from t1.data.csv.cells import MISSING_TEXTS, CellLook, look
@@ -74,49 +74,17 @@ def find_layout(
     rest = [line for line in lines if line not in remarks] if remarks else lines
     separator = separator or find_separator([line.text for line in rest], prefer_tab=prefer_tab)
     table = FirstLines([line.text for line in rest], separator, missing)
-    said: list[str] = []
-    names: Sequence[bytes] = ()
-    header: Line | None = None
-    if header_row is not None and header_row > 0:
-        header = next((line for line in every if line.number == header_row), None)
-        if header is None:
-            raise InputError(
-                f"line {header_row} is not among the first {len(every)} lines, so it names no columns.",
-                cure="Give the number of the line that holds the names; 0 if none does.",
-                option="header_row",
-            )
-        names = split(_uncommented(header, comment), separator)
-        body = next((k for k, line in enumerate(rest) if line.begin > header.begin), len(rest))
-        if units_row is None:
-            first = body
-            while body < len(rest) - 1 and table.is_units(body) and body - first < MOST_UNITS:
-                body += 1
-        elif units_row:
-            body += 1
+    header: Line | None
+    if header_row is None:
+        header, body = _find_header(rest, remarks, table, separator, comment, units_row)
     elif header_row == 0:
-        body = table.first_data() + bool(units_row)
+        header, body = None, table.first_data() + bool(units_row)
     else:
-        found, body = table.find_header()
-        if units_row is not None and found is not None:
-            body = found + 1 + units_row
-        if found is not None:
-            header, names = rest[found], table.cells[found]
-        elif (remark := _header_in_comments(remarks, rest, body, table, separator, comment)) is not None:
-            header = remark
-            names = split(_uncommented(remark, comment), separator)
+        header, body = _given_header(header_row, every, rest, table, units_row)
+    names = [] if header is None else split(_uncommented(header, comment), separator)
     width = max(table.width, len(names)) if separator != BLANKS else table.width
     names = _fit_names(names, width, table)
-    if names and header is not None:
-        if header.number > 1 or header in remarks:
-            where = "in the comment on" if header in remarks else "on"
-            said.append(f"the names of the columns are {where} line {header.number}")
-        if below := sum(header.begin < line.begin for line in rest[:body]):
-            said.append("a line of units below the names" if below == 1 else f"{below} lines below the names")
-    elif not names:
-        header = None
-        said.append("no line names the columns; they are called column 1, column 2 and so on")
-    if separator == BLANKS:
-        said.append("cells are separated by white space")
+    header = header if names else None
     return Layout(
         separator=separator,
         width=width,
@@ -126,8 +94,59 @@ def find_layout(
         body=_body_start(every, rest, body, header, size),
         comment=comment if remarks else None,
         looks=tuple(table.looks) + (CellLook.MISSING,) * (width - len(table.looks)),
-        said=tuple(said),
+        said=tuple(_said(header, remarks, rest[:body], separator)),
     )
+
+
+def _given_header(
+    number: int, every: Sequence[Line], rest: Sequence[Line], table: FirstLines, units_row: bool | None
+) -> tuple[Line, int]:
+    """The line of names that the user named by its number, and which of the `rest` is the first of the data."""
+    header = next((line for line in every if line.number == number), None)
+    if header is None:
+        raise InputError(
+            f"line {number} is not among the first {len(every)} lines, so it names no columns.",
+            cure="Give the number of the line that holds the names; 0 if none does.",
+            option="header_row",
+        )
+    body = next((k for k, line in enumerate(rest) if line.begin > header.begin), len(rest))
+    if units_row is not None:
+        return header, body + units_row
+    first = body
+    while body < len(rest) - 1 and table.is_units(body) and body - first < MOST_UNITS:
+        body += 1
+    return header, body
+
+
+def _find_header(
+    rest: Sequence[Line],
+    remarks: Sequence[Line],
+    table: FirstLines,
+    separator: bytes,
+    comment: bytes | None,
+    units_row: bool | None,
+) -> tuple[Line | None, int]:
+    """The line of names, if there is one, and which of the `rest` is the first of the data."""
+    found, body = table.find_header()
+    if found is None:
+        return _header_in_comments(remarks, rest, body, table, separator, comment), body
+    return rest[found], body if units_row is None else found + 1 + units_row
+
+
+def _said(
+    header: Line | None, remarks: Sequence[Line], above: Sequence[Line], separator: bytes
+) -> Iterator[str]:
+    """What was found, in words; `above` are the lines above the data."""
+    if header is None:
+        yield "no line names the columns; they are called column 1, column 2 and so on"
+    else:
+        if header.number > 1 or header in remarks:
+            where = "in the comment on" if header in remarks else "on"
+            yield f"the names of the columns are {where} line {header.number}"
+        if below := sum(header.begin < line.begin for line in above):
+            yield "a line of units below the names" if below == 1 else f"{below} lines below the names"
+    if separator == BLANKS:
+        yield "cells are separated by white space"
 
 
 def _body_start(

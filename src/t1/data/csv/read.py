@@ -19,7 +19,7 @@ from t1.data.csv.scan import PAD, scan
 from t1.data.csv.texts import decode
 from t1.data.data_file import choose
 from t1.data.reading import Reading
-from t1.data.sentinels import drop_sentinels, find_sentinels
+from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
 from t1.errors import InputError
 
 
@@ -42,6 +42,7 @@ def read_csv(
     size = len(padded) - PAD
     wanted = None if wide is not None else reading.encoding
     encoding, start = find_encoding(padded, size, wanted, problems)
+    codes = [value.encode(encoding, "replace") for value in reading.missing_values]
     layout = layout or find_layout(
         padded,
         start,
@@ -52,13 +53,11 @@ def read_csv(
         skip_rows=reading.skip_rows,
         comment=reading.comment.encode(encoding) if reading.comment else None,
         units_row=reading.units_row,
-        missing=[value.encode(encoding, "replace") for value in reading.missing_values],
+        missing=codes,
     )
-    point = (
-        b"." if commas else _decimal(reading.decimal) or find_decimal(padded, layout.separator, layout.body)
-    )
-    data = np.frombuffer(padded, dtype=np.uint8)
-    cells = scan(data, size, layout)
+    point = b"." if commas else _decimal(reading.decimal)
+    point = point or find_decimal(padded, layout.separator, layout.body)
+    cells = scan(np.frombuffer(padded, dtype=np.uint8), size, layout)
     names = _names([decode(name, encoding).strip() for name in layout.names], layout.width, problems)
     choice = choose(names, reading)
     if not len(cells.ends):
@@ -67,22 +66,23 @@ def read_csv(
             cure="Add the data below the names, or say which line holds them (header_row).",
             option="header_row",
         )
-    codes = [value.encode(encoding, "replace") for value in reading.missing_values]
     numbers = read_numbers(cells, point, codes)
     sheet = TextSheet(
         cells, names, encoding, numbers, choice, reading, named=bool(layout.names), decimal=point
     )
+    return _understand(sheet, layout, problems, wide)
+
+
+def _understand(sheet: TextSheet, layout: Layout, problems: Sequence[str], wide: str | None) -> CsvFile:
+    """The file, once it is known what its columns are: the time, the ids, numbers, or left alone."""
+    names, numbers, reading = sheet.names, sheet.numbers, sheet.reading
     time = TimeFinder(sheet).find()
     id_at, ids = sheet.find_ids(time)
     sheet.forget_texts()
     at = sheet.find_numeric((*(time.at if time else ()), *id_at))
     columns = tuple(names[j] for j in at)
     values = _keep_columns(numbers.values, at)
-    sentinels = [] if reading.keep_sentinels else find_sentinels(values, columns)
-    drop_sentinels(values, columns, sentinels)
-    doubts = [
-        f"{one} may mean missing; if it does, say so (missing_values)." for one in sentinels if not one.sure
-    ]
+    sentinels = take_out_sentinels(values, columns, reading.keep_sentinels)
     note = [f"dates are read {time.note}"] if time is not None and time.note else []
     return CsvFile(
         values=values,
@@ -94,16 +94,16 @@ def read_csv(
         ids=ids,
         id_columns=tuple(names[j] for j in id_at),
         passed_through=sheet.passed_through,
-        problems=[*problems, *sheet.problems, *doubts],
-        said=(*layout.said, *cells.said, *sheet.said, *note, *(["the text is UTF-16"] if wide else [])),
-        sentinels=tuple(sentinels),
+        problems=[*problems, *sheet.problems, *doubtful_sentinels(sentinels)],
+        said=(*layout.said, *sheet.cells.said, *sheet.said, *note, *(["the text is UTF-16"] if wide else [])),
+        sentinels=sentinels,
         kind=reading.kind,
-        cells=cells,
+        cells=sheet.cells,
         layout=layout,
         names=names,
         at=tuple(at),
-        decimal=point,
-        encoding=encoding,
+        decimal=sheet.decimal.encode(),
+        encoding=sheet.encoding,
         time_at=time,
         styles=sheet.styles,
         wide=wide,
