@@ -111,6 +111,26 @@ def test_the_time_left_is_that_of_the_budget(server):
     assert ended["state"] == "done" and any("stopped early" in text for text in ended["summary"]["problems"])
 
 
+@pytest.mark.parametrize("when", ["at once", "judging"])
+def test_stopped_before_it_trains_a_job_judges_to_the_end_and_trains_nothing(server, when):
+    job = server.job(csv_of(waves(300, 3)), budget="1h")
+    now = server.wait(job["id"], until=("running",))
+    while when == "judging" and "judging" not in (now["progress"] or {"stage": ""})["stage"]:
+        now = server.http.get(f"/v1/jobs/{job['id']}").json()
+    assert server.http.post(f"/v1/jobs/{job['id']}/stop").status_code == 200
+    told = []
+    with server.http.stream("GET", f"/v1/jobs/{job['id']}/events") as events:
+        for line in events.iter_lines():
+            told += [json.loads(line[6:])] if line.startswith("data: ") else []
+    assert all(one["progress"]["stopping"] for one in told if one["progress"])
+    assert not any(
+        "tuning" in one["progress"]["stage"] for one in told if one["progress"] and one["progress"]["step"]
+    )
+    assert told[-1]["state"] == "done" and told[-1]["summary"]["filled"] == told[-1]["summary"]["missing"]
+    assert any("while methods were judged" in text for text in told[-1]["summary"]["problems"])
+    assert "t1 tuned" not in told[-1]["summary"]["verdict"]
+
+
 def test_a_running_job_is_cancelled_at_once_and_the_next_one_runs(server):
     long = server.job(csv_of(waves(300, 3)), budget="1h")
     server.wait(long["id"], until=("running",))

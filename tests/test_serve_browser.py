@@ -67,6 +67,22 @@ def fits(tab, width):
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def click_on_a_fill(tab, figure):
+    """A click on the first filled stretch of a series in the report."""
+    figure.scroll_into_view_if_needed()
+    x, y = figure.evaluate(
+        """f => {
+            const k = f.data.findIndex(t => t.name === "filled"), trace = f.data[k], x = f._fullLayout.xaxis;
+            const i = trace.text.findIndex(text => text), y = f._fullLayout.yaxis;
+            return [x._offset + x.d2p(trace.x[i]), y._offset + y.d2p(trace.y[i])];
+        }"""
+    )
+    box = figure.bounding_box()
+    tab.mouse.move(box["x"] + x - 2, box["y"] + y)
+    tab.mouse.move(box["x"] + x, box["y"] + y, steps=4)
+    tab.mouse.click(box["x"] + x, box["y"] + y)
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1300, "light"), (390, "dark")])
 def test_the_whole_way_with_the_sample(visit, width, scheme, tmp_path):
     tab = visit(width, scheme)
@@ -102,20 +118,7 @@ def test_the_whole_way_with_the_sample(visit, width, scheme, tmp_path):
     assert download.value.suggested_filename == "airports-filled.csv.gz"
     lines = gzip.decompress(Path(download.value.path()).read_bytes()).decode().splitlines()
     assert len(lines) == 8731 and "EWR_temp_lo" in lines[0]
-    # a click on a filled stretch shows its cells
-    figure = report.locator(".figure.series").first
-    figure.scroll_into_view_if_needed()
-    place = figure.evaluate(
-        """f => {
-            const k = f.data.findIndex(t => t.name === "filled"), trace = f.data[k], x = f._fullLayout.xaxis;
-            const i = trace.text.findIndex(text => text), y = f._fullLayout.yaxis, box = f.getBoundingClientRect();
-            return [x._offset + x.d2p(trace.x[i]), y._offset + y.d2p(trace.y[i])];
-        }"""
-    )
-    box = figure.bounding_box()
-    tab.mouse.move(box["x"] + place[0] - 2, box["y"] + place[1])
-    tab.mouse.move(box["x"] + place[0], box["y"] + place[1], steps=4)
-    tab.mouse.click(box["x"] + place[0], box["y"] + place[1])
+    click_on_a_fill(tab, report.locator(".figure.series").first)
     cells = tab.locator("#cells tbody tr")
     cells.first.wait_for()
     assert "a gap of" in tab.inner_text("#cells") and "linear" in cells.first.inner_text()
@@ -167,6 +170,36 @@ def test_the_whole_way_with_a_broken_file(visit, width, tmp_path):
     tab.wait_for_selector("#start:not([hidden])")
 
 
+@pytest.mark.parametrize(("width", "scheme"), [(1300, "dark"), (360, "light")])
+def test_a_click_on_a_fill_of_t1_shows_its_cells_and_where_it_came_from(visit, server, width, scheme):
+    options = {"method": "t1", "budget": "fast", "intervals": 0.9, "keep_model": True}
+    job = server.wait(server.job(csv_of(waves(300, 3)), "plant.csv", **options)["id"])
+    tab = visit(width, scheme)
+    tab.goto(f"{server.url}/#job={job['id']}")
+    report = tab.frame_locator("#report")
+    report.locator("body[data-ready]").wait_for()
+    click_on_a_fill(tab, report.locator(".figure.series").nth(1))
+    cells = tab.locator("#cells tbody tr")
+    cells.first.wait_for()
+    assert "x1: a gap of" in tab.inner_text("#cells") and "t1" in cells.first.inner_text().split("\t")
+    row = int(cells.nth(cells.count() // 2).locator("th").inner_text())
+    tab.click(".origin button")
+    shown = tab.locator(".origin tbody tr")
+    shown.first.wait_for()
+    told = server.http.get(f"/v1/jobs/{job['id']}/explain", params={"column": "x1", "row": row}).json()
+    assert f"Row {row} was filled with" in tab.inner_text(".origin")
+    assert "T1 looked" in tab.inner_text(".origin thead")
+    assert [line.split("\t")[0] for line in shown.all_inner_texts()] == [
+        one["column"] for one in told["columns"]
+    ]
+    looked = [line.split("\t")[-1] for line in shown.all_inner_texts()]
+    assert looked == [f"{round(100 * one['attention'])} %" for one in told["columns"]]
+    assert "x1" in [one["column"] for one in told["columns"]] and any(one["moved"] for one in told["columns"])
+    assert tab.locator(".origin button").count() == 0
+    fits(tab, width)
+    accessible(tab)
+
+
 def test_a_job_is_stopped_cancelled_and_found_again_by_keyboard(visit, server, tmp_path):
     tab = visit(390)
     table = tmp_path / "plant.csv"
@@ -182,12 +215,14 @@ def test_a_job_is_stopped_cancelled_and_found_again_by_keyboard(visit, server, t
     assert tab.locator("#b-quality").is_checked()
     tab.locator("#fill").focus()
     tab.keyboard.press("Enter")
-    tab.locator("#stop").wait_for()  # it is tuning
-    assert "Tuning" in tab.inner_text("#stage") and "at most" in tab.inner_text("#time-left")
+    tab.locator("#stop").wait_for()
+    tab.locator("#stage", has_text="Tuning").wait_for()
+    assert "at most" in tab.inner_text("#time-left")
     assert float(tab.inner_text("#best")) > 0
     accessible(tab)
     tab.locator("#stop").focus()
     tab.keyboard.press("Enter")
+    tab.locator("#stop:disabled").or_(tab.locator("#result")).first.wait_for()
     tab.wait_for_selector("#result:not([hidden])")
     tab.locator("#cells-where").fill("12")
     tab.keyboard.press("Enter")

@@ -44,6 +44,8 @@ def test_the_commands_for_curl_run(server, tmp_path):
     assert json.loads((tmp_path / "scorecard.json").read_text())["filled"] > 0
     assert (tmp_path / "provenance.csv").read_text().startswith("row,time,column")
     assert (tmp_path / "report.html").read_text().startswith("<!DOCTYPE html>")
+    first, again = (json.loads((tmp_path / name).read_text()) for name in ("first.json", "again.json"))
+    assert first["id"] == again["id"]
     (shown,) = examples("json")
     assert json.loads((tmp_path / "problem.json").read_text()) == json.loads(shown)
     direct = json.loads((tmp_path / "direct.json").read_text())

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
@@ -23,11 +24,18 @@ from t1.data.atomic import write_bytes
 from t1.data.frames import Frame
 from t1.errors import InputError, T1Error
 
+PAUSES = (1, 2, 4, 8)  # seconds before a request without an answer is sent again
 PARQUET = "application/vnd.apache.parquet"
 
 
 class ServerError(T1Error):
     """The server cannot be reached, is busy, or failed; the input is not to blame."""
+
+
+class Unreached(ServerError):
+    """No answer came; `sent` says whether the server may have had the request."""
+
+    sent = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +189,7 @@ class Client:
         # what means missing was found here already
         given = {**options, "time": table.time, "id": table.id, "keep_sentinels": True}
         files = {"file": ("table.parquet", table.raw)}
-        job = self._send("POST", "/v1/jobs", files=files, data={"options": json.dumps(given)}).json()
+        job = self._create(files, {"options": json.dumps(given)})
         for now in self._watch(job):
             job = now
             if on_progress is not None and job["progress"] is not None:
@@ -190,6 +198,20 @@ class Client:
             return dict(job)
         problem = job["problem"] or {"detail": f"the job was {job['state']}"}
         raise InputError(problem["detail"], cure=problem.get("cure"), option=problem.get("field"))
+
+    def _create(self, files: Mapping[str, Any], data: Mapping[str, str]) -> dict[str, Any]:
+        """Create a job; where no answer came it is asked for again under the same key, which gives the same job."""
+        headers, sent = {"Idempotency-Key": uuid4().hex}, False
+        for pause in (*PAUSES, None):
+            try:
+                answer = self._send("POST", "/v1/jobs", files=files, data=data, headers=headers)
+                break
+            except Unreached as error:
+                sent = sent or error.sent
+                if pause is None or not sent:
+                    raise
+                clock.sleep(pause)
+        return dict(answer.json())
 
     def _watch(self, job: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """The job whenever it changes, through restarts of the server."""
@@ -235,7 +257,9 @@ def _reached() -> Iterator[None]:
     try:
         yield
     except httpx.TransportError as error:
-        raise ServerError(f"the server cannot be reached: {error}\nStart it: t1 serve") from None
+        unreached = Unreached(f"the server cannot be reached: {error}\nStart it: t1 serve")
+        unreached.sent = not isinstance(error, httpx.ConnectError)
+        raise unreached from None
 
 
 def _refuse(answer: Any) -> Any:

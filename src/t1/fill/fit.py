@@ -34,6 +34,10 @@ from t1.methods.seasons import find_periods, moments
 from t1.methods.t1 import T1Fill
 from t1.panel import Panel
 
+NEARLY_ALL = (
+    0.95  # of the cells known while it was judged: a regression, which is slow to learn, need not learn again
+)
+
 
 def fit_panel(
     panel: Panel,
@@ -243,8 +247,11 @@ class _Judged:
         """
         used = np.any([np.any(blend.weights > 0, axis=(0, 1)) for blend in blends], axis=0)
         methods = list(self.methods)
+        known = int(self.rounds[0].masked.observed.sum()) / max(int(panel.observed.sum()), 1)
         for k, fitted in enumerate(self.methods):
             wanted = used[k] or type(fitted) is T1Fill
+            if type(fitted) is RegressionFill and known > NEARLY_ALL:
+                continue
             if wanted and type(fitted) in (RegressionFill, RelatedFill, Seasonal, T1Fill):
                 with suppress(LeftOut):  # no time is left for it: what was judged fills
                     methods[k] = fit_of(fitted.name)(panel, self.learning)

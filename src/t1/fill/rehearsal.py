@@ -21,7 +21,7 @@ from t1.panel import Panel
 
 CHOOSE, CALIBRATE, REPORT = PARTS = (0, 1, 2)
 CELLS_PER_COPY = 160_000  # of all columns together: bounds the time that judging takes
-ROWS_PER_COPY = (400, 4096)  # at least and at most
+ROWS_PER_COPY = (288, 4096)  # at least and at most
 STRETCH = 1024  # rows of a stretch of a long series
 SHARE = 0.25  # of a column's observed cells are hidden at most, in all copies together
 WANTED_CELLS = 900  # wanted per column and gap class: 300 for each part

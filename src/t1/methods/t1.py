@@ -12,7 +12,7 @@ from t1.data.scale import Scaler
 from t1.memory import keep_freed_memory
 from t1.methods.base import Fill, Learning
 from t1.methods.groups import Group, group_columns
-from t1.methods.windows import Network, Relation, fill_ends, fill_series
+from t1.methods.windows import STRIDE, WIDE_STRIDE, Network, Relation, fill_ends, fill_series
 from t1.onnx.engine import OnnxT1
 from t1.panel import Panel
 from t1.weights import load_pretrained
@@ -51,6 +51,7 @@ class T1Fill:
         """Each series by itself; columns of which the fit knew nothing have no answer."""
         out = np.full((3, *panel.values.shape), np.nan)
         usual = next((p for p in self.periods.values() if p is not None), None)
+        stride = STRIDE if len(self.groups) <= 1 else WIDE_STRIDE
         for key, span in zip(panel.ids, panel.spans, strict=True):
             period = self.periods.get(key, usual)
             for group, relation in zip(self.groups, self.relations, strict=True):
@@ -58,7 +59,9 @@ class T1Fill:
                 if panel.observed[span][:, own].all():
                     continue
                 standard = standard_rows(self.scaler, panel.values[span], group)
-                levels = fill_series(self.network, standard, period, relation, n_own=group.n_own)
+                levels = fill_series(
+                    self.network, standard, period, relation, n_own=group.n_own, stride=stride
+                )
                 for k, part in enumerate((levels.fill, levels.low, levels.high)):
                     out[k, span, own] = (
                         part[:, : group.n_own].T * self.scaler.std[own, None] + self.scaler.mean[own, None]

@@ -45,7 +45,9 @@ class TunedFill(T1Fill):
 
     @classmethod
     def tune(cls, start: T1Fill, panel: Panel, learning: Learning) -> Self:
-        """Train with what is left of the budget; raises LeftOut where that is too little."""
+        """Train with what is left of the budget; raises LeftOut where that is too little, or the user said stop."""
+        if learning.should_stop is not None and learning.should_stop():
+            raise LeftOut("T1 was not tuned: the run was stopped early, while methods were judged")
         seconds = learning.left()
         if seconds < LEAST_SECONDS:
             raise LeftOut(f"T1 was not tuned: {max(seconds, 0):.0f} s of the budget were left for it")

@@ -21,6 +21,8 @@ ROWS = 1024  # windows times columns that go through the network at once
 PERIODS_AWAY = 14  # how far to look for an observation of the same phase
 RATES = (4, 16, 64, 256)  # rows that are averaged into one, for gaps that the network cannot look across
 REACH = 12  # rows of a gap, at each rate, from which on the next coarser rate takes part
+STRIDE = 48  # rows from one window to the next: windows overlap by half
+WIDE_STRIDE = 72  # of tables so wide that columns are grouped: a third of the time less, 0.7 % more error
 NEAR = 24.0  # rows from an observation within which the fine fill counts most
 
 
@@ -57,6 +59,7 @@ def fill_series(
     relation: Relation,
     *,
     n_own: int | None = None,
+    stride: int = STRIDE,
 ) -> Levels:
     """Fill a series (time, vars) in standard units, NaN where missing.
 
@@ -65,7 +68,7 @@ def fill_series(
     """
     observed = ~np.isnan(values)
     n_own = values.shape[1] if n_own is None else n_own
-    fine = run_windows(network, values, observed, period, relation, n_own)
+    fine = run_windows(network, values, observed, period, relation, n_own, stride)
     length, distance = _gap_sizes(observed)
     length[:, n_own:] = 0
     for rate in RATES:
@@ -75,7 +78,7 @@ def fill_series(
         means, seen = _block_means(values, observed, rate)
         known = seen.any(axis=0)
         step = None if period is None or period < 3 * rate else round(period / rate)
-        coarse = run_windows(network, np.where(seen, means, np.nan), seen, step, relation, n_own)
+        coarse = run_windows(network, np.where(seen, means, np.nan), seen, step, relation, n_own, stride)
         weight = np.where(far & known, np.minimum(distance / (NEAR * rate / RATES[0]), 1.0), 0.0)
         weight = weight.astype(np.float32)
         fine = _with_level(fine, coarse, rate, weight)
@@ -149,8 +152,9 @@ def run_windows(
     period: int | None,
     relation: Relation,
     n_own: int,
+    stride: int = STRIDE,
 ) -> Levels:
-    """Windows that overlap by half, if they have a gap; each cell trusts the middle of a window most."""
+    """Windows that overlap, if they have a gap; each cell trusts the middle of a window most."""
     window, (length, n_vars) = _window(network), values.shape
     n = max(length, window)
     if n > length:
@@ -159,7 +163,7 @@ def run_windows(
         observed = np.pad(observed, pad)
     known = np.where(observed, values, 0).astype(np.float32)
     season = season_beside(known, observed, period)
-    begin = starts(n, window, window // 2)
+    begin = starts(n, window, min(stride, window))
     gappy = np.concatenate([[0], np.cumsum(~observed[:, :n_own].all(axis=1))])
     begin = begin[gappy[begin + window] > gappy[begin]]
     steps = np.arange(window)

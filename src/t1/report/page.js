@@ -72,7 +72,7 @@ function drawMap() {
     x: told.map(run => at((run.from + run.to) / 2)), y: told.map(run => labels[run.j]),
     text: told.map(run => words[run.state]), hovertemplate: "%{y}<br>%{x}<br>%{text}<extra></extra>",
   };
-  const height = Math.min(Math.max(labels.length * 20, 60), 760) + 50;
+  const height = Math.min(Math.max(labels.length * 20, 60), 760) + (coarse ? 74 : 54);
   Plotly.react($("map"), [trace], layout({
     height, hovermode: "closest", xaxis: timeAxis({ showgrid: false, range: [start, end] }),
     yaxis: axis({
@@ -89,16 +89,22 @@ function drawMap() {
 
 function drawBars() {
   const { column, cells, empty } = data.bars;
-  if (!column.length) { $("bars").remove(); return; }
-  const bar = (name, x, color) => ({
+  if (!column.length) { $("bars").remove(); $("bars-key").remove(); return; }
+  const bar = ({ name, x, color }) => ({
     type: "bar", orientation: "h", name: safe(name), x, y: column.map(j => labels[j]),
     marker: { color }, hovertemplate: "%{y}<br>%{x:,} cells<extra>%{fullData.name}</extra>",
   });
-  const traces = data.methods.map((name, k) => bar(name, cells[k], METHODS[k % METHODS.length]));
-  traces.push(bar("left empty", empty, css("m3")));
-  Plotly.react($("bars"), traces.filter(t => t.x.some(Boolean)), layout({
-    barmode: "stack", bargap: 0.25, height: column.length * 22 + 90, showlegend: true, dragmode: false,
-    legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", traceorder: "normal", font: { size: 13 } },
+  const parts = data.methods.map((name, k) => ({ name, x: cells[k], color: METHODS[k % METHODS.length] }));
+  const drawn = [...parts, { name: "left empty", x: empty, color: css("m3") }].filter(part => part.x.some(Boolean));
+  // plotly's own legend would lie on the bars of a narrow page
+  $("bars-key").replaceChildren(...drawn.map(({ name, color }) => {
+    const word = document.createElement("span");
+    word.textContent = name;
+    word.style.setProperty("--own", color);
+    return word;
+  }));
+  Plotly.react($("bars"), drawn.map(bar), layout({
+    barmode: "stack", bargap: 0.25, height: column.length * 22 + 50, dragmode: false, margin: { l: 8, r: 12, t: 8, b: 8 },
     xaxis: axis({ automargin: true, fixedrange: true, nticks: narrow() ? 4 : 8 }),
     yaxis: axis({
       type: "category", autorange: "reversed", automargin: true, fixedrange: true, showgrid: false, dtick: 1,

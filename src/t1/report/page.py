@@ -172,8 +172,8 @@ def _scorecard(filled: Filled) -> str:
     names = dict(
         zip(unique := list(dict.fromkeys(s.column for s in scores)), unique_labels(unique), strict=True)
     )
-    heads = ["Column", "Gap length", "Method", "MAE", "MAE of linear", "Against linear", "RMSE"]
-    heads += ["RMSE of linear", *(["Coverage"] if wide else []), "Cells to fill", "Cells tested in gaps"]
+    heads = ["Column", "Gap length", "MAE", "MAE of linear", "Against linear", "RMSE", "RMSE of linear"]
+    heads += [*(["Coverage"] if wide else []), "Cells to fill", "Cells tested in gaps", "Method"]
     head = "".join(f'<th scope="col"{" class=word" if h == "Method" else ""}>{h}</th>' for h in heads)
     lines, previous = [], None
     for s in scores:
@@ -197,14 +197,14 @@ def _score_row(s: Score, label: str, wide: bool, *, again: bool) -> str:
     name = f'<th scope="row" class="{"again" if again else "first"}">{escape(label)}</th>'
     every = ", ".join(f"{method} {_number(mae)}" for method, mae in s.by_method.items())
     row = f"{name}<td>{s.gap.replace('-', '–')}</td>"
-    row += f'<td class="word" title="MAE: {escape(every)}">{escape(s.method)}</td>'
     row += f"<td>{_number(s.mae)}</td><td>{_number(s.linear_mae)}</td>"
     row += f'<td class="{kind}">{change}</td><td>{_number(s.rmse)}</td><td>{_number(s.linear_rmse)}</td>'
     if wide:
         row += f"<td>{'–' if s.coverage is None else format(s.coverage, '.0%')}</td>"
     tested = f"{s.cells:,} in {s.events:,}" if s.cells else ""
     tested += "" if s.tested else f"{'; ' if tested else ''}<em>not tested</em>"
-    return f"<tr>{row}<td>{s.missing:,}</td><td>{tested}</td></tr>"
+    method = f'<td class="word" title="MAE: {escape(every)}">{escape(s.method)}</td>'
+    return f"<tr>{row}<td>{s.missing:,}</td><td>{tested}</td>{method}</tr>"
 
 
 def _methods(filled: Filled) -> str:

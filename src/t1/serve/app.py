@@ -19,7 +19,7 @@ from t1 import __version__
 from t1.data.kinds import KINDS
 from t1.errors import InputError
 from t1.methods.catalog import METHODS
-from t1.serve import files_api, fill_api, jobs_api
+from t1.serve import create_api, files_api, fill_api, jobs_api
 from t1.serve.core import Core, TheCore
 from t1.serve.guard import Guard
 from t1.serve.problems import Problem, Refused, answer, responses
@@ -58,7 +58,7 @@ def create_app(settings: Settings) -> FastAPI:
         sqlite3.OperationalError,
     ):
         app.add_exception_handler(error, answer)
-    for module in (files_api, jobs_api, fill_api):
+    for module in (files_api, create_api, jobs_api, fill_api):
         app.include_router(module.router)
     app.add_api_route("/v1/about", about, responses=responses(), tags=["server"], summary="What it allows")
     app.add_api_route("/health", health, tags=["server"], summary="Whether the server works")
@@ -78,7 +78,7 @@ def create_app(settings: Settings) -> FastAPI:
             CORSMiddleware,
             allow_origins=list(settings.origins),
             allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "T1-Client"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "T1-Client"],
             expose_headers=["Location"],
         )
     _describe(app)

@@ -1,28 +1,22 @@
-"""/v1/jobs: create a job, watch it, take its results, cancel it."""
+"""/v1/jobs: watch a job, take its results, cancel it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import FileResponse, StreamingResponse
-from pydantic import ValidationError
 
 from t1.serve.cells import gap_at
-from t1.serve.core import Core, TheCore, client_of
-from t1.serve.files_api import find as find_file
-from t1.serve.files_api import given_options
+from t1.serve.core import Core, TheCore
 from t1.serve.guard import report_headers
-from t1.serve.options import JobOptions, parse
-from t1.serve.problems import Refused, of_validation, responses
-from t1.serve.scheduler import remove
-from t1.serve.store import Job, StoredFile, new_id
+from t1.serve.problems import Refused, responses
+from t1.serve.store import Job
 from t1.serve.tickets import attachment
-from t1.serve.uploads import form_of, keep, link, options_of, room_for, upload_of, whole_body
-from t1.serve.views import CellsView, ExplanationView, JobOrder, JobView, job_view
+from t1.serve.views import CellsView, ExplanationView, JobView, job_view
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 EVENT = {
@@ -30,70 +24,11 @@ EVENT = {
     "properties": {"event": {"type": "string"}, "data": {"type": "string", "description": "the job as JSON"}},
 }
 STILL_HERE = 15.0  # seconds after which a silent stream of events gives a sign of life
-ORDER = {
-    "required": True,
-    "content": {
-        "multipart/form-data": {
-            "schema": {
-                "type": "object",
-                "required": ["file"],
-                "properties": {
-                    "file": {"type": "string", "format": "binary"},
-                    "options": {"type": "string", "description": "JSON, as the options below"},
-                },
-            }
-        },
-        "application/json": {
-            "schema": {
-                "type": "object",
-                "required": ["file"],
-                "properties": {
-                    "file": {"type": "string", "description": "the id of an upload"},
-                    "options": JobOptions.model_json_schema(),
-                },
-            }
-        },
-    },
-}
-
-
-@router.post(
-    "",
-    status_code=201,
-    responses=responses(404, 408, 413, 415, 429),
-    openapi_extra={"requestBody": ORDER},
-    summary="Create a job: a file and how to fill it",
-)
-async def create(request: Request, response: Response, core: TheCore) -> JobView:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "multipart/form-data":
-        async with form_of(request, core.settings, core.store) as form:
-            options = options_of(form)
-            _check(core, options)
-            upload = upload_of(form)
-            file = await asyncio.to_thread(keep, upload, core.settings, core.store)
-        try:
-            job = await asyncio.to_thread(_queue, core, file, options, client_of(request))
-        finally:
-            await asyncio.to_thread(core.remove_file, file.id)  # the job has its own link
-    elif kind == "application/json":
-        body = await whole_body(request, 1_000_000, core.settings.patience)
-        try:
-            order = JobOrder.model_validate(given_options(body))
-        except ValidationError as error:
-            raise of_validation(error) from None
-        _check(core, order.options)
-        file = await asyncio.to_thread(find_file, core, order.file)
-        job = await asyncio.to_thread(_queue, core, file, order.options, client_of(request))
-    else:
-        raise Refused(415, "a job is sent as multipart/form-data or application/json", field="Content-Type")
-    response.headers["Location"] = f"/v1/jobs/{job.id}"
-    return _view(core, job)
 
 
 @router.get("/{id}", responses=responses(404), summary="The state of a job")
 def state(id: str, core: TheCore) -> JobView:
-    return _view(core, find(core, id))
+    return view(core, find(core, id))
 
 
 @router.get(
@@ -233,7 +168,7 @@ def stop(id: str, core: TheCore) -> JobView:
     job = find(core, id)
     if not core.scheduler.stop(id) and job.state != "running":
         raise Refused(409, f"the job is {job.state}, so there is nothing to stop")
-    return _view(core, job)
+    return view(core, job)
 
 
 @router.post("/{id}/cancel", responses=responses(404, 409), summary="End a job without a result")
@@ -241,7 +176,7 @@ def cancel(id: str, core: TheCore) -> JobView:
     job = find(core, id)
     if not core.scheduler.cancel(id):
         raise Refused(409, f"the job is {job.state} already")
-    return _view(core, find(core, id))
+    return view(core, find(core, id))
 
 
 @router.delete("/{id}", status_code=204, responses=responses(404), summary="Delete a job and its files")
@@ -264,30 +199,9 @@ def _done(core: Core, id: str) -> Job:
     return job
 
 
-def _check(core: Core, options: Any) -> None:
-    parse(JobOptions, options).check(core.settings.max_time)
-
-
-def _queue(core: Core, file: StoredFile, options: dict[str, Any], client: str) -> Job:
-    if core.store.queued(client) >= core.settings.max_queued:
-        raise Refused(
-            429, f"{core.settings.max_queued} jobs of yours are waiting", headers={"Retry-After": "30"}
-        )
-    room_for(core.settings, core.store, file.bytes)
-    id = new_id()
-    try:
-        link(file, core.settings.folder / "files", core.scheduler.folder(id))
-        job = core.store.add(id, client, file, options)
-    except BaseException:
-        remove(core.scheduler.folder(id))
-        raise
-    core.scheduler.wake()
-    return job
-
-
-def _view(core: Core, job: Job) -> JobView:
+def view(core: Core, job: Job) -> JobView:
     waiting = core.store.ahead(job) if job.state == "queued" else 0
-    progress = core.scheduler.progress.get(job.id)
+    progress = core.scheduler.where(job.id)
     return job_view(job, progress, waiting, core.settings.keep, core.tickets)
 
 
@@ -306,10 +220,10 @@ async def _events(core: Core, id: str) -> AsyncIterator[str]:
             if job is None:
                 yield "event: gone\ndata: {}\n\n"
                 return
-            view = (await asyncio.to_thread(_view, core, job)).model_dump_json()
-            if view != last:
-                last = view
-                yield f"event: job\ndata: {view}\n\n"
+            now = (await asyncio.to_thread(view, core, job)).model_dump_json()
+            if now != last:
+                last = now
+                yield f"event: job\ndata: {now}\n\n"
             if job.over:
                 return
             try:

@@ -35,6 +35,7 @@ class Scheduler:
         self.store, self.settings, self.executors, self.changed = store, settings, executors, changed
         self.progress: dict[str, dict[str, Any]] = {}
         self._current: dict[str, Executor] = {}  # who runs which job
+        self._stopping: set[str] = set()  # jobs that are to fill with the best so far
         self._lock = threading.Lock()
         self._wake = threading.Condition()
         self._calls = 0  # of `wake`
@@ -81,6 +82,7 @@ class Scheduler:
             cancelled = self.store.cancel(id)
             if cancelled and id in self._current:
                 self._current[id].kill()
+            self._stopping.discard(id)
         self.changed(id)
         return cancelled
 
@@ -88,9 +90,17 @@ class Scheduler:
         """Let a running job fill with the best so far; False if it does not run."""
         with self._lock:
             executor = self._current.get(id)
-            if executor is not None:
-                executor.stop()
-        return executor is not None
+            if executor is None:
+                return False
+            self._stopping.add(id)
+            executor.stop()
+        self.changed(id)
+        return True
+
+    def where(self, id: str) -> dict[str, Any] | None:
+        """What a running job told last, and whether it was asked to stop."""
+        told = self.progress.get(id)
+        return None if told is None else {**told, "stopping": id in self._stopping}
 
     def delete(self, id: str) -> None:
         self.cancel(id)
@@ -136,6 +146,7 @@ class Scheduler:
                 del self._current[job.id]
             self.progress.pop(job.id, None)
         if ended is not None:
+            self._stopping.discard(job.id)
             self._finish(job, ended)
         self.changed(job.id)
 
@@ -143,7 +154,10 @@ class Scheduler:
         """How the job ended; None if it did not, and is to be run again."""
 
         def tell(event: dict[str, Any]) -> None:
+            begins = job.id not in self.progress
             self.progress[job.id] = event
+            if begins and job.id in self._stopping:  # asked before its worker could hear it
+                executor.stop()
             self.changed(job.id)
 
         folder = self.folder(job.id)

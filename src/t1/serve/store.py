@@ -13,6 +13,8 @@ from threading import RLock
 from time import time
 from typing import Any
 
+from t1.errors import InputError
+
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, client TEXT NOT NULL, name TEXT NOT NULL,
@@ -21,6 +23,8 @@ CREATE TABLE IF NOT EXISTS jobs (
   bytes INTEGER NOT NULL, problem TEXT, summary TEXT, model TEXT);
 CREATE INDEX IF NOT EXISTS jobs_state ON jobs (state, seq);
 CREATE TABLE IF NOT EXISTS turns (client TEXT PRIMARY KEY, turn INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS keys (
+  client TEXT NOT NULL, key TEXT NOT NULL, request TEXT NOT NULL, job TEXT NOT NULL, PRIMARY KEY (client, key));
 CREATE TABLE IF NOT EXISTS files (
   id TEXT PRIMARY KEY, name TEXT NOT NULL, source TEXT NOT NULL, bytes INTEGER NOT NULL, created REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS models (
@@ -71,6 +75,14 @@ class StoredFile:
     created: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """A request that may be sent again: the key that its client gave it, and a digest of what it asks for."""
+
+    key: str
+    request: str
+
+
 class JobStore:
     """The tables; every method is one transaction and may be called from any thread."""
 
@@ -104,9 +116,17 @@ class JobStore:
 
     # ------------------------------------------------------------ jobs
 
-    def add(self, id: str, client: str, file: StoredFile, options: Mapping[str, Any]) -> Job:
-        """A new job at the end of its client's queue."""
+    def add(
+        self, id: str, client: str, file: StoredFile, options: Mapping[str, Any], sent: Sent | None = None
+    ) -> Job:
+        """A new job at the end of its client's queue, or the one that the same request has made before."""
         with self._change() as db:
+            if sent is not None:
+                if (before := self.made_by(client, sent)) is not None:
+                    return before
+                db.execute(
+                    "INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?)", (client, sent.key, sent.request, id)
+                )
             db.execute(
                 "INSERT INTO jobs (id, client, name, source, options, state, created, bytes) "
                 "VALUES (?, ?, ?, ?, ?, 'queued', ?, ?)",
@@ -115,6 +135,23 @@ class JobStore:
         job = self.job(id)
         assert job is not None
         return job
+
+    def made_by(self, client: str, sent: Sent) -> Job | None:
+        """The job that a request with this key has made; refused if that one asked for something else."""
+        found = self._rows(
+            "SELECT keys.request, jobs.id FROM keys JOIN jobs ON jobs.id = keys.job WHERE keys.client = ? AND key = ?",
+            client,
+            sent.key,
+        )
+        if not found:
+            return None
+        if found[0]["request"] != sent.request:
+            raise InputError(
+                "this key came with another request before",
+                cure="Give every request a key of its own, and the same one only when it is sent again.",
+                option="Idempotency-Key",
+            )
+        return self.job(found[0]["id"])
 
     def job(self, id: str) -> Job | None:
         found = self._rows("SELECT * FROM jobs WHERE id = ?", id)
@@ -208,6 +245,7 @@ class JobStore:
     def delete(self, id: str) -> None:
         with self._change() as db:
             db.execute("DELETE FROM jobs WHERE id = ?", (id,))
+            db.execute("DELETE FROM keys WHERE job = ?", (id,))
 
     def running(self) -> list[Job]:
         return [_job(row) for row in self._rows("SELECT * FROM jobs WHERE state = 'running'")]
@@ -255,6 +293,7 @@ class JobStore:
                 db.execute("DELETE FROM models WHERE created < ?", (now - keep,)).rowcount,
                 db.execute("DELETE FROM files WHERE created < ?", (now - keep_files,)).rowcount,
             ]
+            db.execute("DELETE FROM keys WHERE job NOT IN (SELECT id FROM jobs)")
             db.execute("DELETE FROM turns WHERE client NOT IN (SELECT client FROM jobs)")
         return sum(gone)
 

@@ -37,19 +37,24 @@ def room_for(settings: Settings, store: JobStore, n: int) -> None:
         raise storage("the disk is full")
 
 
-def check_length(request: Request, most: int) -> int:
-    """The length that a request announces, refused before a byte is read if it is too much."""
+def check_length(request: Request, most: int, beside: int = 0) -> int:
+    """The length that a request announces, refused before a byte is read if it is too much.
+
+    `beside` bytes more are allowed for what is around a file.
+    """
     given = request.headers.get("content-length")
     if given is None:
         return 0
     if not given.isdigit():
         raise Refused(400, "the length of the body is not a number", headers=CLOSE)
-    if int(given) > most:
+    if int(given) > most + beside:
         raise _too_large(most)
     return int(given)
 
 
-async def limited(request: Request, most: int, patience: float) -> AsyncGenerator[bytes, None]:
+async def limited(
+    request: Request, most: int, patience: float, beside: int = 0
+) -> AsyncGenerator[bytes, None]:
     """The body, as long as it is neither too large nor too slow."""
     stream, n, began = request.stream(), 0, monotonic()
     while True:
@@ -60,7 +65,7 @@ async def limited(request: Request, most: int, patience: float) -> AsyncGenerato
         except TimeoutError:
             raise Refused(408, f"no byte came for {patience:.0f} s", headers=CLOSE) from None
         n += len(chunk)
-        if n > most:
+        if n > most + beside:
             raise _too_large(most)
         spent = monotonic() - began
         if spent > GRACE and n < SLOWEST * spent:
@@ -77,11 +82,11 @@ async def whole_body(request: Request, most: int, patience: float) -> bytes:
 @asynccontextmanager
 async def form_of(request: Request, settings: Settings, store: JobStore) -> AsyncGenerator[FormData, None]:
     """The parts of a multipart form; its file lies in the server's folder until the end."""
-    most = settings.max_upload + FORM_ROOM
-    length = check_length(request, most)
+    most = settings.max_upload
+    length = check_length(request, most, FORM_ROOM)
     await asyncio.to_thread(room_for, settings, store, length)
     parser = MultiPartParser(
-        request.headers, limited(request, most, settings.patience), max_files=1, max_fields=10
+        request.headers, limited(request, most, settings.patience, FORM_ROOM), max_files=1, max_fields=10
     )
     try:
         form = await parser.parse()

@@ -14,6 +14,10 @@ class ProgressView(BaseModel):
     """Where a running job stands; what is not known is null."""
 
     stage: str
+    stopping: bool = Field(
+        False,
+        description="it was asked to fill with the best so far: it judges the methods to the end, then fills",
+    )
     seconds: float
     seconds_left: float | None = Field(None, description="at most so long, by the budget")
     best_error: float | None = Field(

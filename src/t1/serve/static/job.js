@@ -5,6 +5,7 @@ import { ask } from "./server.js";
 
 let job = null, source = null, clock = null, seenAt = 0;
 const OVER = ["done", "failed", "cancelled"];
+const LEARNS = /^(hiding|judging|training|tuning)/;  // stages in which stopping saves time
 
 export async function showJob(id) {
   for (const part of ["running", "failed", "result"]) $(part).hidden = true;
@@ -55,7 +56,9 @@ function showProgress() {
   const stage = job.state === "queued" ? `Waiting for its turn${waits}` : progress ? spoken(progress.stage) : "Starting";
   if ($("stage").textContent !== stage) $("stage").textContent = stage;
   document.title = `${stage}: ${job.name}`;
-  $("stop").hidden = !progress?.stage.startsWith("tuning");
+  $("stop").hidden = progress?.seconds_left == null || !LEARNS.test(progress.stage);
+  $("stop").disabled = Boolean(progress?.stopping);
+  $("stop-note").hidden = $("stop").hidden || !progress.stopping;
   $("best").textContent = progress?.best_error == null ? "–" : progress.best_error.toPrecision(3);
   tick();
 }
@@ -64,9 +67,9 @@ function tick() {
   const progress = job?.progress, since = (performance.now() - seenAt) / 1000;
   const spent = progress ? progress.seconds + since : 0;
   $("time-spent").textContent = progress ? time(spent) : "–";
-  if (progress?.seconds_left == null) {
+  if (progress?.seconds_left == null || progress.stopping) {
     $("bar").removeAttribute("value");
-    $("time-left").textContent = "–";
+    $("time-left").textContent = progress?.stopping ? "finishing" : "–";
     return;
   }
   const left = Math.max(progress.seconds_left - since, 0);
@@ -170,7 +173,7 @@ $("cells-form").addEventListener("submit", event => {
   const where = $("cells-where").value.trim() || "0";
   showCells({ column: $("cells-column").value, ...(/^\d+$/.test(where) ? { row: where } : { time: where }) });
 });
-$("stop").addEventListener("click", () => attempt(() => ask("POST", `/v1/jobs/${job.id}/stop`)));
+$("stop").addEventListener("click", () => attempt(async () => draw(await ask("POST", `/v1/jobs/${job.id}/stop`))));
 $("cancel").addEventListener("click", async () => { const now = await attempt(() => ask("POST", `/v1/jobs/${job.id}/cancel`)); if (now) draw(now); });
 $("delete").addEventListener("click", async () => {
   const { id } = job;

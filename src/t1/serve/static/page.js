@@ -190,17 +190,26 @@ function addLock() {
 
 // ---------------------------------------------------------------- the job
 
+// The same job asked for again, because no answer came, is one job; after an answer it is a new one.
+let order = null;
+function keyOf(options) {
+  const what = JSON.stringify([file.id, options]);
+  if (order?.what !== what) order = { what, key: Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("") };
+  return order.key;
+}
+
 async function start() {
   const options = { ...readingOptions(), ...fillOptions() };
   $("fill").disabled = true;
   $("fill-note").textContent = "Checking …";
   const job = await attempt(async () => {
     await ask("POST", `/v1/files/${file.id}/look`, options);  // a wrong bound or lock is told before it is queued
-    return ask("POST", "/v1/jobs", { file: file.id, options });
+    return ask("POST", "/v1/jobs", { file: file.id, options }, { "Idempotency-Key": keyOf(options) });
   });
   $("fill").disabled = false;
   $("fill-note").textContent = "";
   if (!job) return;
+  order = null;
   remember(job);
   location.hash = `job=${job.id}`;
 }

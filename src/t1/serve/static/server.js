@@ -21,8 +21,8 @@ function parsed(text) {
   try { return JSON.parse(text); } catch { return { detail: "The server gave an answer that cannot be read." }; }
 }
 
-export async function ask(method, path, body) {
-  const more = body === undefined ? {} : { body: JSON.stringify(body), headers: { ...headers(), "Content-Type": "application/json" } };
+export async function ask(method, path, body, extra = {}) {
+  const more = body === undefined ? {} : { body: JSON.stringify(body), headers: { ...headers(), ...extra, "Content-Type": "application/json" } };
   const answer = await fetch(path, { method, headers: headers(), ...more }).catch(() => { throw unreachable(); });
   if (answer.status === 204) return null;
   const found = parsed(await answer.text());
