@@ -325,3 +325,16 @@ def test_look_at_a_table_in_python():
 def test_the_examples_in_docstrings_are_true(module):
     result = doctest.testmod(importlib.import_module(f"t1.{module}"))
     assert result.attempted and not result.failed
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_quote_within_a_cell_of_the_first_lines_opens_no_cell(put, n):
+    rows = [f"2024-01-01 {h:02}:00,{'pipe of 5' + chr(34) if h < n else 'pipe'},{h}" for h in range(12)]
+    file = read_file(put("\n".join(["time,part,x", *rows]) + "\n"))
+    assert file.columns == ("x",) and file.values[:, 0].tolist() == list(range(12))
+
+
+def test_a_quoted_cell_may_hold_line_breaks_and_doubled_quotes(put):
+    rows = [f'2024-01-01 {h:02}:00,"two ""lines"",\nof text",{h}' for h in range(12)]
+    file = read_file(put("\n".join(["time,note,x", *rows]) + "\n"))
+    assert file.columns == ("x",) and file.values[:, 0].tolist() == list(range(12))

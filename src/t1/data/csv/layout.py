@@ -18,6 +18,8 @@ from t1.errors import InputError
 HEAD = 1 << 20  # bytes that are looked at
 MOST_LINES = 400  # of them
 LEAST_LINES = 20  # if the file has as many
+QUOTE = ord('"')
+CELL_STARTS = b',;|\t "\n'  # what a quote that opens a cell comes after; after a quote it is a doubled one
 COMMENTS = b"#%!"  # what a comment line may start with, if none is named
 
 
@@ -180,7 +182,7 @@ def _lines(head: bytes, start: int, comment: bytes | None) -> list[Line]:
         stop = len(head) if stop < 0 else stop
         text = head[first:stop]
         is_remark = text[:1] in (b"#", b"%", b"!") or (comment is not None and text.startswith(comment))
-        if text.count(b'"') % 2 == 0 or is_remark or held > 30 or stop == len(head):
+        if not _in_quotes(text) or is_remark or held > 30 or stop == len(head):
             text = text[:-1] if text.endswith(b"\r") else text
             lines.append(Line(start + first, start + first + len(text), number - held, text))
             first, held = stop + 1, 0
@@ -188,6 +190,18 @@ def _lines(head: bytes, start: int, comment: bytes | None) -> list[Line]:
             held += 1
         at, number = stop + 1, number + 1
     return lines
+
+
+def _in_quotes(text: bytes) -> bool:
+    """Whether a text ends inside a quoted cell; a quote within a cell (a pipe of 5") opens none."""
+    if text.count(b'"') % 2 == 0:
+        return False
+    inside, before = False, CELL_STARTS[0]
+    for byte in text:
+        if byte == QUOTE:
+            inside = not inside and before in CELL_STARTS
+        before = byte
+    return inside
 
 
 def _find_comment(lines: Sequence[Line]) -> bytes | None:

@@ -10,8 +10,9 @@ import numpy as np
 
 from t1.arrays import BoolArray, FloatArray, IntArray
 from t1.data.csv.cells import MARKERS
+from t1.data.csv.layout import QUOTE
 from t1.data.csv.rows import Bytes
-from t1.data.csv.scan import PAD, QUOTE, Cells
+from t1.data.csv.scan import PAD, Cells
 
 CELLS = 1 << 17  # cells at a time: bounds the memory that reading and writing need
 WIDEST = PAD - 16  # bytes; longer cells are read one by one

@@ -10,13 +10,12 @@ import numpy as np
 
 from t1.arrays import IntArray
 from t1.data.csv.dialect import BLANKS
-from t1.data.csv.layout import Layout
+from t1.data.csv.layout import QUOTE, Layout
 from t1.data.csv.rows import Bytes, drop_comments, drop_footer, drop_strays, line_at
 from t1.errors import InputError
 
 PAD = 64  # zero bytes after the end, so that a cell can be read a little too far
 CHUNK = 1 << 22
-QUOTE = ord('"')
 
 
 @dataclass(frozen=True)
