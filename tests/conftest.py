@@ -1,4 +1,4 @@
-"""Where the real files are, and how hypothesis searches: repeatably, and without a clock."""
+"""What tests share: the real files, a browser, and how hypothesis searches (repeatably, without a clock)."""
 
 import os
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import settings
 
+CHROMIUM = Path("/usr/bin/chromium")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 settings.register_profile("t1", deadline=None, derandomize=True)
@@ -40,6 +41,34 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A real browser."""
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: no browser test"
+    )
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} not found (apt-get install chromium): nothing is tested in a browser")
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def put(tmp_path):
+    """Write a file, and give its path."""
+
+    def write(content: bytes | str, name: str = "in.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
 
 
 WAVES = """

@@ -22,16 +22,6 @@ parquet = pytest.importorskip("pyarrow.parquet")
 SHAPES = Path(__file__).parent / "shapes"
 
 
-@pytest.fixture
-def put(tmp_path):
-    def write(content: bytes | str, name: str = "in.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
 # layout
 
 
@@ -331,7 +321,7 @@ def test_look_at_a_table_in_python():
     assert "nothing to fill" in str(t1.look(np.array([[1.0], [2.0]])))
 
 
-@pytest.mark.parametrize("module", ["durations", "data.dates", "data.respect", "data.look", "api.fitted", "api.tables"])
+@pytest.mark.parametrize("module", ["durations", "data.dates", "data.look", "api.fitted", "api.tables"])
 def test_the_examples_in_docstrings_are_true(module):
     result = doctest.testmod(importlib.import_module(f"t1.{module}"))
     assert result.attempted and not result.failed

@@ -17,7 +17,6 @@ from t1.report import write_report
 from t1.report.figures import View, payload, series, unique_labels
 from t1.report.thin import thin
 
-CHROMIUM = Path("/usr/bin/chromium")
 HOSTILE = [
     "<script>window.hacked = 1</script>",
     "=1+1",
@@ -227,21 +226,6 @@ def test_labels_differ():
 
 
 # --- in a real browser
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: no browser test"
-    )
-    if not CHROMIUM.exists():
-        pytest.skip(f"{CHROMIUM} not found (apt-get install chromium): the report is not tested in a browser")
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

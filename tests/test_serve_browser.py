@@ -7,7 +7,6 @@ import pytest
 
 from serving import Served, csv_of, waves
 
-CHROMIUM = Path("/usr/bin/chromium")
 PATIENCE = 240_000
 HOSTILE = '<img src=x onerror="window.hacked=1">'
 
@@ -17,21 +16,6 @@ def server(tmp_path_factory):
     served = Served(tmp_path_factory.mktemp("browser") / "jobs", "--workers", "1")
     yield served
     served.stop()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: no browser test"
-    )
-    if not CHROMIUM.exists():
-        pytest.skip(f"{CHROMIUM} not found (apt-get install chromium): the page is not tested in a browser")
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

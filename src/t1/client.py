@@ -19,6 +19,7 @@ from uuid import uuid4
 import numpy as np
 import pandas as pd
 
+from t1.arrays import FloatArray
 from t1.data.atomic import write_bytes
 from t1.data.frames import Frame
 from t1.errors import InputError, T1Error
@@ -84,9 +85,7 @@ class RemoteModel:
             headers={"Content-Type": PARQUET},
         )
         filled = pd.read_parquet(io.BytesIO(answer.content))
-        observed = ~np.isnan(frame.values)
-        values = filled[list(frame.columns)].to_numpy(float)
-        return frame.restore(np.where(observed, frame.values, values), observed)
+        return _restored(frame, filled[list(frame.columns)].to_numpy(float))
 
     def delete(self) -> None:
         """Remove it from the server."""
@@ -96,7 +95,7 @@ class RemoteModel:
 class Client:
     """A server that `t1 serve` runs.
 
-    `token` is what its --token-file holds; `name` tells programs at one address apart, which take turns.
+    `token` is what the server's token file holds; `name` tells programs at one address apart, which take turns.
     """
 
     def __init__(
@@ -140,18 +139,14 @@ class Client:
             data, time=time, id=id, columns=columns, exclude=exclude, keep_sentinels=keep_sentinels
         )
         job = self._run(frame, options, on_progress)
-        origin = pd.read_parquet(
-            io.BytesIO(self._get(f"{job['links']['self']}/provenance", format="parquet").content)
-        )
-        observed = ~np.isnan(frame.values)
+        here = job["links"]["self"]
+        origin = pd.read_parquet(io.BytesIO(self._get(f"{here}/provenance", format="parquet").content))
         values = frame.values.copy()
         at = {name: j for j, name in enumerate(frame.columns)}
         column = origin["column"].astype(str).map(at).to_numpy(int)
         values[origin["row"].to_numpy(int), column] = origin["value"].to_numpy(float)
-        values = np.where(observed, frame.values, values)
-        here = job["links"]["self"]
         return RemoteFill(
-            data=frame.restore(values, observed),
+            data=_restored(frame, values),
             scorecard=self._get(f"{here}/scorecard").json(),
             provenance=origin,
             problems=tuple(job["summary"]["problems"]),
@@ -308,6 +303,12 @@ def _parquet(frame: Frame) -> _Sent:
     out = io.BytesIO()
     pq.write_table(pa.table(columns), out)
     return _Sent(out.getvalue(), names["time"], names["id"])
+
+
+def _restored(frame: Frame, values: FloatArray) -> Any:
+    """The container of a table with the server's values in its missing cells."""
+    observed = ~np.isnan(frame.values)
+    return frame.restore(np.where(observed, frame.values, values), observed)
 
 
 def _chosen(data: Any, columns: tuple[str, ...]) -> tuple[str, ...] | None:

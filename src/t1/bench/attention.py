@@ -51,7 +51,7 @@ def look_inside(
     if not isinstance(model, T1) or model.config.cross != "attention":
         raise InputError(
             f"{run.model} has no attention over variables to look at",
-            cure="Run this study with --models t1.",
+            cure="Run this study with t1 alone.",
             option="models",
         )
     if scenario.kind == "attention":

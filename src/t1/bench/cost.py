@@ -57,7 +57,8 @@ def costs(rows: Sequence[Row], dataset: str) -> list[Cost]:
         )
     if not found:
         raise InputError(
-            f"nothing has run on {dataset} yet.\nRun: t1 bench run point --data {dataset} --models linear,t1"
+            f"nothing has run on {dataset} yet.",
+            cure="Run the study point on it, with linear and t1 (data, models).",
         )
     return sorted(found, key=lambda cost: cost.errors.get("point", float("inf")))
 

@@ -150,7 +150,7 @@ class _System:
             self.process.join()
             answer = T1Error(
                 f"its process ended with code {self.process.exitcode}.\n"
-                "The system may have run out of memory: measure fewer --models at a time."
+                "The system may have run out of memory: measure fewer models at a time."
             )
         if isinstance(answer, T1Error):
             self.problem = answer

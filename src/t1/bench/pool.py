@@ -97,7 +97,7 @@ def _lost(code: int | None) -> T1Error:
     how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
     return T1Error(
         f"its process was killed ({how}).\n"
-        "The system may have run out of memory: use fewer --jobs. The same command goes on where it was."
+        "The system may have run out of memory: run fewer jobs at a time. The same command goes on where it was."
     )
 
 

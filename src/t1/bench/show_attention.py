@@ -25,7 +25,9 @@ def _longest(rows: Sequence[Row], data: Sequence[str] | None) -> list[Row]:
     """The rows of the longest training that was looked into, of the paper's T1 if there is one."""
     here = [row for row in rows if row.kind in STUDY.kinds and row.dataset in (data or [row.dataset])]
     if not here:
-        raise InputError("nothing was looked into yet.\nRun: t1 bench run representation --budget 16m")
+        raise InputError(
+            "nothing was looked into yet.", cure="Run the study representation; 16 minutes do (budget)."
+        )
     plain = [row for variant, each in line_up(here).items() if variant.plain for row in each]
     best = max(plain or here, key=lambda row: (row.steps, row.finished))
     last = {row.scenario: row for row in here if row.id == best.id and row.steps == best.steps}
@@ -53,7 +55,7 @@ def _by_rate(found: Sequence[Row]) -> Sheet:
     rows = {rate_of(row.scenario): row for row in found if row.kind == "attention"}
     rates = sorted(rows)
     if not rates:
-        raise InputError("the run has no rows for attention.\nRun: t1 bench run representation")
+        raise InputError("the run has no rows for attention.", cure="Run the study representation.")
     first, last = rows[rates[0]], rows[rates[-1]]
     blocks = _blocks(first)
     lines = []
@@ -118,7 +120,7 @@ def _finding_by_rate(first: Row, last: Row, blocks: Sequence[str]) -> str:
 def _by_place(found: Sequence[Row]) -> Sheet:
     row = next((row for row in found if row.kind == "where"), None)
     if row is None:
-        raise InputError("the run has no row for places.\nRun: t1 bench run representation")
+        raise InputError("the run has no row for places.", cure="Run the study representation.")
     blocks = [name[len("clean ") :] for name in row.metrics if name.startswith("clean ")]
     lines = []
     for place in PLACES:
@@ -170,7 +172,8 @@ def picture(rows: Sequence[Row], path: str | Path, store: Store, data: Sequence[
     trace = store.trace(ATTENTION, found[0].id)
     if trace is None:
         raise InputError(
-            f"the numbers of the sample are not kept in {store.folder}.\nRun: t1 bench score --study representation"
+            f"the numbers of the sample are not kept in {store.folder}.",
+            cure="Score the study representation again (study).",
         )
     figure = new_figure(path, 7.6, 9.6)
     figure.suptitle(_trained(found[0]), fontsize=9)

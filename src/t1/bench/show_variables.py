@@ -189,7 +189,7 @@ def picture(rows: Sequence[Row], path: str | Path, store: Store, data: Sequence[
     dataset = _dataset(rows, data)
     found = _found(rows, dataset)
     if not found:
-        raise InputError("nothing has run yet.\nRun: t1 bench run physionet --budget 10m")
+        raise InputError("nothing has run yet.", cure="Run the study physionet; 10 minutes do (budget).")
     figure = new_figure(path, 7.2, 8.6)
     parts: Any = figure.subfigures(3, 1, height_ratios=[1.1, 1.1, 1.6])
     top, middle, bottom = parts

@@ -266,8 +266,9 @@ def _parse(path: Path, content: bytes) -> tuple[list[Row], int]:
             break  # a power cut
         if not complete or not REQUIRED <= set(found) <= NAMES:
             raise InputError(
-                f"line {number} of {path} is no result row of this version.\n"
-                "Restore the file from its history, or give another folder with --store."
+                f"line {number} of {path} is no result row of this version.",
+                cure="Restore the file from its history, or give another folder.",
+                option="store",
             )
         rows.append(Row(**found))
         whole += len(line)

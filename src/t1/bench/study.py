@@ -101,16 +101,25 @@ class Study:
             if model not in UNTRAINED:
                 check_settings(model, settings or {})
             elif settings:
-                raise InputError(f"{model} has no settings.\nLeave --set out, or run it by itself.")
+                raise InputError(
+                    f"{model} has no settings.",
+                    cure="Leave them out, or run it by itself.",
+                    option="settings",
+                )
         for seed in seeds:
             if seed < 0:
-                raise InputError(f"a seed cannot be negative, got {seed}.\nGive a whole number from 0 up.")
+                raise InputError(
+                    f"a seed cannot be negative, got {seed}.",
+                    cure="Give a whole number from 0 up.",
+                    option="seeds",
+                )
         for chosen in map(spec, data):
             if self.declared not in chosen.scenarios:
                 raise InputError(
                     f"{chosen.name} is not part of the study {self.name!r}: "
-                    f"it has {', '.join(chosen.scenarios)}.\n"
-                    f"Run it with: t1 bench run {chosen.scenarios[0]} --data {chosen.name}"
+                    f"it has {', '.join(chosen.scenarios)}.",
+                    cure=f"Run the study {chosen.scenarios[0]} on it.",
+                    option="data",
                 )
         every = [name for name in names() if self.declared in spec(name).scenarios]
         return [

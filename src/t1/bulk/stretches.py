@@ -23,8 +23,8 @@ from t1.api.files import OnUnderstood
 from t1.api.fitted import FittedFill, judge, load_chosen
 from t1.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from t1.data.atomic import check_target, open_target
-from t1.data.data_file import DataFile
-from t1.data.pieces import Fills, Pieces, open_pieces
+from t1.data.data_file import DataFile, FileFill
+from t1.data.pieces import FilledPiece, Pieces, open_pieces
 from t1.data.place import Placed
 from t1.data.table import check_columns
 from t1.errors import InputError
@@ -192,7 +192,7 @@ def _place(rows: _Rows, columns: tuple[str, ...], before: Mapping[Any, int]) -> 
 
 def _fills(
     pieces: Pieces, filler: _StretchFiller, count: _Count, told: Callable[[], None]
-) -> Iterator[Fills]:
+) -> Iterator[FilledPiece]:
     """Every piece with its fills, one behind what is read: the next piece is the context after it."""
     waiting: DataFile | None = None
     behind: _Rows | None = None
@@ -225,7 +225,7 @@ class _StretchFiller:
         self.before: dict[Any, int] = {}  # rows of each series that were filled
         self.first_phase: dict[Any, int] = {}
 
-    def fill(self, piece: DataFile, behind: _Rows | None, ahead: _Rows | None, count: _Count) -> Fills:
+    def fill(self, piece: DataFile, behind: _Rows | None, ahead: _Rows | None, count: _Count) -> FilledPiece:
         """The fills of a piece, with the rows before and after it as context."""
         own = _Rows.of(piece, slice(None))
         n_behind = 0 if behind is None else len(behind)
@@ -244,7 +244,8 @@ class _StretchFiller:
         count.filled += filled.n_filled
         missing = ~filled.observed & np.isfinite(filled.values)
         # intervals of every column: which ones have gaps is not known before the end
-        return piece, filled.values, missing, dict(Bands(filled, range(len(filled.columns))))
+        bands = dict(Bands(filled, range(len(filled.columns))))
+        return piece, FileFill(values=filled.values, missing=missing, extra=bands)
 
     def _aligned(self, placed: Placed, n_behind: int) -> tuple[Panel, IntArray]:
         """The panel without the first rows of its series, up to where windows of the whole series begin.

@@ -5,7 +5,7 @@ import re
 from t1.errors import InputError
 
 # options whose flag is not simply their name
-FLAGS = {"minimum": "--min", "maximum": "--max", "missing_values": "--missing-value"}
+FLAGS = {"minimum": "--min", "maximum": "--max", "missing_values": "--missing-value", "settings": "--set"}
 OPTIONS = frozenset(
     [
         "time",
@@ -27,6 +27,10 @@ OPTIONS = frozenset(
         "units_row",
         "sheet",
         "output",
+        "budget",
+        "data",
+        "models",
+        "study",
     ]
 )
 

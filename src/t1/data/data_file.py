@@ -35,6 +35,16 @@ class NewRows:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class FileFill:
+    """What goes into a file: numbers for its missing cells, columns and rows to add."""
+
+    values: FloatArray  # (rows, vars)
+    missing: BoolArray  # (rows, vars), the cells that they are written to
+    extra: Mapping[str, AnyArray]  # each (rows,)
+    new_rows: NewRows | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DataFile(ABC):
     """A file of numbers with gaps; `write` gives the same file back with the gaps filled."""
 
@@ -99,7 +109,8 @@ class DataFile(ABC):
         with open_target(target) as stream:
             missing = np.isnan(self.values) if observed is None else ~observed
             missing &= np.isfinite(filled)
-            self._write(stream, container(target), filled, missing, extra, new_rows)
+            fill = FileFill(values=filled, missing=missing, extra=extra, new_rows=new_rows)
+            self._write(stream, container(target), fill)
 
     def check(self, target: str | Path, *, extra: Sequence[str] = (), new_rows: bool = False) -> None:
         """Refuse at once what `write` could only refuse after the work: to be called before filling."""
@@ -122,16 +133,8 @@ class DataFile(ABC):
         """Refuse an output (csv, parquet or excel) that this file cannot be written to."""
 
     @abstractmethod
-    def _write(
-        self,
-        stream: IO[bytes],
-        kind: str,
-        filled: FloatArray,
-        missing: BoolArray,
-        extra: Mapping[str, AnyArray],
-        new_rows: NewRows | None,
-    ) -> None:
-        """Write `filled` where `missing` is True, both (rows, vars), as csv, csv.gz, parquet or excel."""
+    def _write(self, stream: IO[bytes], kind: str, fill: FileFill) -> None:
+        """Write the file with its fill as csv, csv.gz, parquet or excel."""
 
     @property
     @abstractmethod

@@ -5,18 +5,17 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import IO
 from xml.sax.saxutils import escape
 
 import numpy as np
 
-from t1.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from t1.arrays import IntArray
 from t1.data.csv.file import CsvFile
 from t1.data.csv.read import read_csv
 from t1.data.csv.scan import PAD
-from t1.data.data_file import DataFile, NewRows
+from t1.data.data_file import DataFile, FileFill
 from t1.data.excel_sheet import CELL, ROW, ExcelSheet, attributes, column_index, column_letters, read_sheet
 from t1.data.reading import Reading
 from t1.errors import InputError
@@ -44,26 +43,17 @@ class ExcelFile(DataFile):
         if kind != "excel":
             self.table._check_container(kind)
 
-    def _write(
-        self,
-        stream: IO[bytes],
-        kind: str,
-        filled: FloatArray,
-        missing: BoolArray,
-        extra: Mapping[str, AnyArray],
-        new_rows: NewRows | None,
-    ) -> None:
+    def _write(self, stream: IO[bytes], kind: str, fill: FileFill) -> None:
         if kind != "excel":
-            self.table._write(stream, kind, filled, missing, extra, new_rows)
+            self.table._write(stream, kind, fill)
             return
-        if new_rows is not None:
+        if fill.new_rows is not None:
             raise InputError(
                 "rows cannot be added to an Excel sheet.",
                 cure="Give the output a name that ends in .csv or .parquet.",
                 option="output",
             )
-        changes = self._changes(filled, missing, extra)
-        xml, formulas = _change(self.sheet.xml, changes)
+        xml, formulas = _change(self.sheet.xml, self._changes(fill))
         with (
             zipfile.ZipFile(io.BytesIO(self.sheet.raw)) as source,
             zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as target,
@@ -74,21 +64,19 @@ class ExcelFile(DataFile):
                     continue
                 target.writestr(info, _without_chain(info.filename, data) if formulas else data)
 
-    def _changes(
-        self, filled: FloatArray, missing: BoolArray, extra: Mapping[str, AnyArray]
-    ) -> dict[int, dict[int, bytes]]:
+    def _changes(self, fill: FileFill) -> dict[int, dict[int, bytes]]:
         """What goes into which cell, by row and column of the sheet: numbers, or names as inline text."""
         lines = self._lines()
         changes: dict[int, dict[int, bytes]] = {}
-        for i, k in zip(*(part.tolist() for part in np.nonzero(missing)), strict=True):
-            number = round(float(filled[i, k]), min(self.decimals[k], 15))
+        for i, k in zip(*(part.tolist() for part in np.nonzero(fill.missing)), strict=True):
+            number = round(float(fill.values[i, k]), min(self.decimals[k], 15))
             text = repr(int(number)) if self.decimals[k] == 0 else repr(number)
             changes.setdefault(int(lines[i]), {})[self.table.at[k]] = f"<v>{text}</v>".encode()
-        for n, name in enumerate(extra):
+        for n, name in enumerate(fill.extra):
             at = len(self.table.names) + n
             if (header := self.table.layout.header_line) > 0:
                 changes.setdefault(header, {})[at] = f"<is><t>{escape(name)}</t></is>".encode()
-            column = np.asarray(extra[name])
+            column = np.asarray(fill.extra[name])
             for i in np.flatnonzero(np.isfinite(column)).tolist():
                 changes.setdefault(int(lines[i]), {})[at] = f"<v>{float(column[i])!r}</v>".encode()
         return changes

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
 import numpy as np
 
-from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
-from t1.data.data_file import DataFile, NewRows
+from t1.arrays import AnyArray, FloatArray, TimeArray
+from t1.data.data_file import DataFile, FileFill, NewRows
 from t1.data.dates import read_dates, read_numeric_dates
 from t1.data.fit import fit, fit_decimals
 from t1.data.timeline import anchors
@@ -54,19 +54,11 @@ class ParquetFile(DataFile):
                 option="output",
             )
 
-    def _write(
-        self,
-        stream: IO[bytes],
-        kind: str,
-        filled: FloatArray,
-        missing: BoolArray,
-        extra: Mapping[str, AnyArray],
-        new_rows: NewRows | None,
-    ) -> None:
+    def _write(self, stream: IO[bytes], kind: str, fill: FileFill) -> None:
         pa, parquet = need_pyarrow()
-        if new_rows is not None or kind != "parquet":
-            whole = self._filled(pa, slice(None), filled, missing, extra)
-            whole = whole if new_rows is None else self._insert(pa, whole, new_rows)
+        if fill.new_rows is not None or kind != "parquet":
+            whole = self._filled(pa, slice(None), fill)
+            whole = whole if fill.new_rows is None else self._insert(pa, whole, fill.new_rows)
             if kind == "parquet":
                 parquet.write_table(whole, stream, compression=self.compression)
             else:
@@ -74,35 +66,31 @@ class ParquetFile(DataFile):
 
                 parquet_to_csv(whole, stream, packed=kind == "csv.gz")
             return
-        parts = self.filled_parts(filled, missing, extra)
+        parts = self.filled_parts(fill)
         first = next(parts)
         with parquet.ParquetWriter(stream, first.schema, compression=self.compression) as writer:
             writer.write_table(first)
             for part in parts:
                 writer.write_table(part)
 
-    def filled_parts(
-        self, filled: FloatArray, missing: BoolArray, extra: Mapping[str, AnyArray]
-    ) -> Iterator[Any]:
+    def filled_parts(self, fill: FileFill) -> Iterator[Any]:
         """The table with its gaps filled, a few rows at a time: pyarrow tables."""
         pa, _ = need_pyarrow()
-        step = max(CELLS_AT_ONCE // (self.table.num_columns + len(extra)), 1)
+        step = max(CELLS_AT_ONCE // (self.table.num_columns + len(fill.extra)), 1)
         for begin in range(0, len(self.table), step):
-            yield self._filled(pa, slice(begin, begin + step), filled, missing, extra)
+            yield self._filled(pa, slice(begin, begin + step), fill)
 
-    def _filled(
-        self, pa: Any, rows: slice, filled: FloatArray, missing: BoolArray, extra: Mapping[str, AnyArray]
-    ) -> Any:
+    def _filled(self, pa: Any, rows: slice, fill: FileFill) -> Any:
         """Some rows of the table with their gaps filled and the extra columns at the end."""
         begin, end, _ = rows.indices(len(self.table))
         table = self.table.slice(begin, end - begin)
         for k, name in enumerate(self.columns):
-            write = missing[rows, k]
+            write = fill.missing[rows, k]
             if write.any():
                 j = table.schema.get_field_index(name)
-                column = _fill(pa, table.column(j), write, filled[rows, k])
+                column = _fill(pa, table.column(j), write, fill.values[rows, k])
                 table = table.set_column(j, table.schema.field(j), column)
-        for name, cells in extra.items():
+        for name, cells in fill.extra.items():
             # a copy: arrow would keep the whole column alive for the sake of a few rows
             table = table.append_column(name, _extra_column(pa, cells[rows].copy()))
         return table

@@ -11,7 +11,7 @@ import numpy as np
 from t1.data.data_file import DataFile
 from t1.data.parquet import ParquetFile, need_pyarrow
 from t1.data.parquet_read import compression_of, read_table
-from t1.data.pieces import STRETCH_ROWS, STRETCHES, Fills, Pieces, Sample, upright
+from t1.data.pieces import STRETCH_ROWS, STRETCHES, FilledPiece, Pieces, Sample, upright
 from t1.data.reading import Reading
 from t1.errors import InputError
 
@@ -65,14 +65,14 @@ class ParquetPieces(Pieces):
                 held = [whole.slice(rows)]
         yield read_table(pa.concat_tables(held), self.compression, reading)
 
-    def write(self, stream: IO[bytes], fills: Iterable[Fills], kind: str) -> None:
+    def write(self, stream: IO[bytes], fills: Iterable[FilledPiece], kind: str) -> None:
         """Every piece is a row group or several."""
         _, parquet = need_pyarrow()
         writer = None
         try:
-            for file, filled, missing, extra in fills:
+            for file, fill in fills:
                 assert isinstance(file, ParquetFile)
-                for table in file.filled_parts(filled, missing, extra):
+                for table in file.filled_parts(fill):
                     if writer is None:
                         writer = parquet.ParquetWriter(stream, table.schema, compression=self.compression)
                     writer.write_table(table)

@@ -11,8 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from t1.arrays import AnyArray, BoolArray, FloatArray
-from t1.data.data_file import DataFile, container
+from t1.data.data_file import DataFile, FileFill, container
 from t1.data.reading import Reading
 from t1.data.reshape import reshape
 from t1.data.sentinels import drop_sentinels
@@ -25,8 +24,6 @@ STRETCH_ROWS = 12288
 TIMES_TEXT = 12  # bytes of memory that a whole fill takes for each byte of a text file
 TIMES_NUMBERS = 8  # numbers that it takes for each number of the table
 
-Fills = tuple[DataFile, FloatArray, BoolArray, Mapping[str, AnyArray]]  # as in `DataFile._write`
-
 
 @dataclass(frozen=True)
 class Sample:
@@ -35,6 +32,9 @@ class Sample:
     file: DataFile
     rows: tuple[int, ...]  # of the file, in each stretch
     first: tuple[int, ...]  # which row of the whole file each stretch begins with
+
+
+FilledPiece = tuple[DataFile, FileFill]
 
 
 class Pieces(ABC):
@@ -51,7 +51,7 @@ class Pieces(ABC):
         """The pieces in their order, each of about so many rows."""
 
     @abstractmethod
-    def write(self, stream: IO[bytes], fills: Iterable[Fills], kind: str) -> None:
+    def write(self, stream: IO[bytes], fills: Iterable[FilledPiece], kind: str) -> None:
         """Write the file with its gaps filled, piece after piece."""
 
     def tables(self) -> Iterator[DataFile]:

@@ -6,15 +6,15 @@ Both are turned into one row per time stamp for filling, and every fill goes bac
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 
-from t1.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from t1.data.data_file import DataFile, NewRows
+from t1.arrays import AnyArray, IntArray
+from t1.data.data_file import DataFile, FileFill
 from t1.data.dates import read_dates, read_numeric_dates
 from t1.data.reading import Reading
 from t1.errors import InputError
@@ -63,31 +63,24 @@ class Reshaped(DataFile):
         value = self.file.columns[0]
         return list(dict.fromkeys(f"{value}_{name.rpartition('_')[2]}" for name in extra))
 
-    def _write(
-        self,
-        stream: IO[bytes],
-        kind: str,
-        filled: FloatArray,
-        missing: BoolArray,
-        extra: Mapping[str, AnyArray],
-        new_rows: NewRows | None,
-    ) -> None:
+    def _write(self, stream: IO[bytes], kind: str, fill: FileFill) -> None:
         there = self.cells >= 0
         at = self.cells[there]
         out = np.full(self.file.values.size, np.nan)
-        out[at] = filled[there]
+        out[at] = fill.values[there]
         write = np.zeros(self.file.values.size, dtype=bool)
-        write[at] = missing[there]
+        write[at] = fill.missing[there]
         shape = self.file.values.shape
         added: dict[str, AnyArray] = {
-            name: np.full(len(self.file.values), np.nan) for name in self._added(list(extra))
+            name: np.full(len(self.file.values), np.nan) for name in self._added(list(fill.extra))
         }
-        for name in extra:  # temp_lo of the variable temp goes to value_lo, on the rows of temp
+        for name in fill.extra:  # temp_lo of the variable temp goes to value_lo, on the rows of temp
             column, _, end = name.rpartition("_")
             k = self.columns.index(column)
             rows = self.cells[:, k][there[:, k]] // shape[1]
-            added[f"{self.file.columns[0]}_{end}"][rows] = np.asarray(extra[name])[there[:, k]]
-        self.file._write(stream, kind, out.reshape(shape), write.reshape(shape), added, None)
+            added[f"{self.file.columns[0]}_{end}"][rows] = np.asarray(fill.extra[name])[there[:, k]]
+        turned = FileFill(values=out.reshape(shape), missing=write.reshape(shape), extra=added)
+        self.file._write(stream, kind, turned)
 
 
 def reshape(file: DataFile, reading: Reading) -> DataFile:

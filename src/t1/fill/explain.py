@@ -50,7 +50,7 @@ def explain_cell(judged: JudgedFill, panel: Panel, column: str | int, row: int) 
     _check(judged, panel, j, row, span)
     gaps = Gaps.of(panel.observed[:, [j]], panel.starts)
     mine = int(np.flatnonzero(gaps.row == row)[0])
-    cell = _Cell(judged, j, int(gaps.code[mine]))
+    cell = _FilledCell(judged, j, int(gaps.code[mine]))
     run = _run(panel.observed[:, j], row, span)
     with np.errstate(over="ignore", invalid="ignore"):
         stretch, value = _stretch(cell, panel, series, span, run, row)
@@ -93,7 +93,7 @@ def explain_cell(judged: JudgedFill, panel: Panel, column: str | int, row: int) 
 
 
 @dataclass(frozen=True, eq=False)
-class _Cell:
+class _FilledCell:
     """A cell as its fitted fill sees it: the weights of its own gap, whatever else is hidden."""
 
     judged: JudgedFill
@@ -126,7 +126,7 @@ class _Cell:
 class _Hiding:
     """Copies of a stretch in each of which something is hidden, filled together."""
 
-    cell: _Cell
+    cell: _FilledCell
     panel: Panel  # of the one stretch
     row: int
     gap: tuple[int, int]  # its first row, and the row after its last
@@ -208,7 +208,7 @@ class _Hiding:
 
 
 def _stretch(
-    cell: _Cell, panel: Panel, series: int, span: slice, run: tuple[int, int], row: int
+    cell: _FilledCell, panel: Panel, series: int, span: slice, run: tuple[int, int], row: int
 ) -> tuple[tuple[int, int], float]:
     """The shortest stretch around the gap with which the cell is filled as with a longer one, and the fill."""
     found: list[tuple[tuple[int, int], float]] = []
@@ -252,7 +252,7 @@ def _candidates(panel: Panel, one: Panel, j: int) -> tuple[list[int], list[int]]
     return [*([j] if one.known[j] else []), *there[:COLUMNS]], there[COLUMNS:]
 
 
-def _attention(cell: _Cell, one: Panel, row: int) -> FloatArray:
+def _attention(cell: _FilledCell, one: Panel, row: int) -> FloatArray:
     """The share of its attention that T1 gives each column when it fills this one; NaN where it did not."""
     looked = np.full(one.n_vars, np.nan)
     weights = cell.judged.blend.weights[cell.column, cell.code]

@@ -247,7 +247,7 @@ class _Judged:
         """
         used = np.any([np.any(blend.weights > 0, axis=(0, 1)) for blend in blends], axis=0)
         methods = list(self.methods)
-        known = np.count_nonzero(self.rounds[0].masked.observed) / max(np.count_nonzero(panel.observed), 1)
+        known = int(self.rounds[0].masked.observed.sum()) / max(int(panel.observed.sum()), 1)
         for k, fitted in enumerate(self.methods):
             wanted = used[k] or type(fitted) is T1Fill
             if type(fitted) is RegressionFill and known > NEARLY_ALL:

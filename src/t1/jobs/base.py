@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from itertools import takewhile
+from typing import Any
 
 from t1.errors import T1Error
 
@@ -12,7 +14,7 @@ Work = Callable[[Any, Any], Any]  # (shared, job) -> result: a function of a mod
 Ended = tuple[Any, Any]  # a job, and its result or the T1Error that ended it
 
 
-class JobRunner(Protocol):
+class JobRunner(ABC):
     """Runs a function over many jobs, and yields each as it ends; a failure keeps no other from running."""
 
     def run(
@@ -22,19 +24,18 @@ class JobRunner(Protocol):
         jobs: Iterable[Any],
         should_stop: Callable[[], bool] = lambda: False,
     ) -> Iterator[Ended]:
-        """Take jobs from the iterable only as workers become free: a job may hold a whole file."""
-        ...
+        """Take jobs from the iterable only as workers become free: a job may hold a whole file.
+
+        When the user asks to stop, no more are taken.
+        """
+        return self._run(work, shared, takewhile(lambda job: not should_stop(), jobs))
+
+    @abstractmethod
+    def _run(self, work: Work, shared: Any, queue: Iterator[Any]) -> Iterator[Ended]:
+        """The same with the jobs that are left to be taken."""
 
 
 NOTHING: Any = object()  # what `next` gives when there is no job left
-
-
-def until(jobs: Iterable[Any], should_stop: Callable[[], bool]) -> Iterator[Any]:
-    """The jobs, up to where the user asks to stop."""
-    for job in jobs:
-        if should_stop():
-            return
-        yield job
 
 
 def attempt(work: Work, shared: Any, job: Any) -> Any:

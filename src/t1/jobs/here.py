@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -13,26 +13,20 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from t1.errors import T1Error
-from t1.jobs.base import NOTHING, Ended, Work, attempt, one_thread, until
+from t1.jobs.base import NOTHING, Ended, JobRunner, Work, attempt, one_thread
 
 SPAWN = get_context("spawn")
 
 
 @dataclass(frozen=True)
-class Here:
+class Here(JobRunner):
     """So many jobs at a time, or one for every core; one at a time needs no other process."""
 
     processes: int | None = None
 
-    def run(
-        self,
-        work: Work,
-        shared: Any,
-        jobs: Iterable[Any],
-        should_stop: Callable[[], bool] = lambda: False,
-    ) -> Iterator[Ended]:
+    def _run(self, work: Work, shared: Any, queue: Iterator[Any]) -> Iterator[Ended]:
         """A process that dies takes only its own job with it; another one is started."""
-        queue, n = until(jobs, should_stop), self.processes or os.cpu_count() or 1
+        n = self.processes or os.cpu_count() or 1
         if n == 1:
             with one_thread():
                 for job in queue:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from t1.errors import InputError, T1Error
-from t1.jobs.base import NOTHING, Ended, Work, attempt, one_thread, until
+from t1.jobs.base import NOTHING, Ended, JobRunner, Work, attempt, one_thread
 
 TRIES = 10  # nodes that may be lost under one and the same job
 AHEAD = 2  # jobs that wait for every core, so that none is idle
@@ -20,21 +20,14 @@ PATIENCE = 5.0  # seconds for a cluster to answer at all
 
 
 @dataclass(frozen=True)
-class OnRay:
+class OnRay(JobRunner):
     """A cluster at an address ray://HOST:PORT; None: that of this machine, or one made for this run."""
 
     address: str | None = None
 
-    def run(
-        self,
-        work: Work,
-        shared: Any,
-        jobs: Iterable[Any],
-        should_stop: Callable[[], bool] = lambda: False,
-    ) -> Iterator[Ended]:
+    def _run(self, work: Work, shared: Any, queue: Iterator[Any]) -> Iterator[Ended]:
         """Every job's result is taken once, also where Ray had to start it again elsewhere."""
         ray = _need_ray()
-        queue: Iterator[Any] = until(jobs, should_stop)
         pending, more = dict[Any, Any](), True
         first = next(queue, NOTHING)
         if first is NOTHING:

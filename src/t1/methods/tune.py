@@ -84,7 +84,7 @@ class TunedFill(T1Fill):
             validate_every=EVERY,
         )
         batches = [windows.validation(k) for k in range(VALID_BATCHES)]
-        validation = _Validation(batches, windows.fingerprint)
+        validation = _FixedBatches(batches, windows.fingerprint)
         before = validation.loss(network, windows.device, lambda: False)
         result = fit_source(
             network,
@@ -217,7 +217,7 @@ def _season_beside(s: _Stretch, rows: IntArray, hidden: BoolArray) -> list[Float
 
 
 @dataclass(frozen=True, eq=False)
-class _Validation:
+class _FixedBatches:
     """Fixed batches that every validation scores."""
 
     batches: list[Batch | None]

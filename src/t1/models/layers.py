@@ -234,7 +234,7 @@ class ChannelHeads(TimeConvs):
         seed = int(torch.randint(2**62, ())) if dropout > 0 else 0
         plan = _Slices(x, n_vars, self.group, dropout, seed)
         if torch.is_grad_enabled():
-            out: Tensor = _ChannelHeads.apply(x, self._kernels(), self.bias, plan)  # type: ignore[no-untyped-call]
+            out: Tensor = _HeadsFunction.apply(x, self._kernels(), self.bias, plan)  # type: ignore[no-untyped-call]
             return out
         out = x.new_empty(x.shape[1], x.shape[0], x.shape[2])
         slices = plan.attend(x, self._matrices(x.shape[-1]).__getitem__, self.bias, out)
@@ -306,7 +306,7 @@ def attention_weights(q: Tensor, k: Tensor) -> Tensor:
     return torch.softmax(torch.baddbmm(q.new_zeros(()), q, k.transpose(1, 2), beta=0, alpha=scale), dim=-1)
 
 
-class _ChannelHeads(torch.autograd.Function):
+class _HeadsFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, kernels: Tensor, bias: Tensor, plan: _Slices) -> Tensor:
         out = x.new_empty(x.shape[1], x.shape[0], x.shape[2])

@@ -26,7 +26,7 @@ class OnnxT1:
 
     @classmethod
     def pretrained(cls, path: str | Path | None = None) -> OnnxT1:
-        """The shipped network, or one that `t1 pretrain --export` wrote."""
+        """The shipped network, or one that `t1 pretrain` exported."""
         return cls(*_named(path))
 
     @property

@@ -22,7 +22,7 @@ MOST_BYTES = 3_000_000  # the package stays small
 
 
 def load_pretrained(path: str | Path | None = None) -> "T1":
-    """The pretrained network, in eval mode: the shipped one, or one that `t1 pretrain --export` wrote."""
+    """The pretrained network, in eval mode: the shipped one, or one that `t1 pretrain` exported."""
     import safetensors.torch
     import torch
 
@@ -71,7 +71,7 @@ def read_card(path: str | Path | None = None) -> dict[str, Any]:
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         raise InputError(
             f"{file} does not say format {FORMAT!r}: it describes no pretrained T1",
-            cure="Give a folder that t1 pretrain --export wrote.",
+            cure="Give a folder that a pretraining was exported to.",
             option="weights",
         )
     version = card.get("version")

@@ -17,7 +17,7 @@ from t1.data.csv.numbers import CELLS, inner_spans, write_numbers
 from t1.data.csv.scan import Cells
 from t1.data.csv.styles import Style
 from t1.data.csv.texts import texts_of
-from t1.data.data_file import DataFile, NewRows
+from t1.data.data_file import DataFile, FileFill, NewRows
 from t1.data.time_columns import TimeColumns
 from t1.data.timeline import anchors
 from t1.errors import InputError
@@ -58,20 +58,12 @@ class CsvFile(DataFile):
                 option="output",
             )
 
-    def _write(
-        self,
-        stream: IO[bytes],
-        kind: str,
-        filled: FloatArray,
-        missing: BoolArray,
-        extra: Mapping[str, AnyArray],
-        new_rows: NewRows | None,
-    ) -> None:
-        pieces = self._pieces(filled, missing, extra, new_rows)
+    def _write(self, stream: IO[bytes], kind: str, fill: FileFill) -> None:
+        pieces = self._pieces(fill)
         if kind == "parquet":
             from t1.data.convert import csv_to_parquet
 
-            csv_to_parquet(self, b"".join(pieces), [self._text(name) for name in extra], stream)
+            csv_to_parquet(self, b"".join(pieces), [self._text(name) for name in fill.extra], stream)
             return
         if self.wide is not None:
             pieces = (piece.decode().encode(self.wide) for piece in pieces)
@@ -82,19 +74,12 @@ class CsvFile(DataFile):
             for piece in pieces:
                 packed.write(piece)
 
-    def _pieces(
-        self,
-        filled: FloatArray,
-        missing: BoolArray,
-        extra: Mapping[str, AnyArray],
-        new_rows: NewRows | None,
-    ) -> Iterator[bytes]:
+    def _pieces(self, fill: FileFill) -> Iterator[bytes]:
         """The file's bytes from first to last, a few rows at a time."""
         cells, raw = self.cells, memoryview(self.cells.data.data)
-        added = {
-            name: sparse(extra[name]) for name in extra
-        }  # each is made once, and only what it holds kept
-        tails = self._new_rows(new_rows, added) if new_rows is not None else {}
+        # each is made once, and only what it holds kept
+        added = {name: sparse(fill.extra[name]) for name in fill.extra}
+        tails = self._new_rows(fill.new_rows, added) if fill.new_rows is not None else {}
         separator = bytes([cells.separator])
         done = 0
         if added and cells.header_end is not None:
@@ -103,7 +88,7 @@ class CsvFile(DataFile):
         step = max(1, CELLS // len(self.names))
         for begin in range(0, len(cells.ends), step):
             rows = slice(begin, min(begin + step, len(cells.ends)))
-            start, end, texts = self._fills(rows, filled[rows], missing[rows], pad=bool(added))
+            start, end, texts = self._fills(rows, fill.values[rows], fill.missing[rows], pad=bool(added))
             if added or tails:
                 row_ends = cells.ends[rows, -1]
                 more = [b""] * len(row_ends)

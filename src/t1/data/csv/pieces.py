@@ -19,7 +19,7 @@ from t1.data.csv.layout import HEAD, Layout
 from t1.data.csv.read import read_csv
 from t1.data.csv.scan import PAD
 from t1.data.data_file import DataFile
-from t1.data.pieces import STRETCH_ROWS, STRETCHES, Fills, Pieces, Sample, upright
+from t1.data.pieces import STRETCH_ROWS, STRETCHES, FilledPiece, Pieces, Sample, upright
 from t1.data.reading import Reading
 from t1.errors import InputError
 
@@ -161,7 +161,7 @@ class CsvPieces(Pieces):
                 return int(ends[k]) + 1
         return None
 
-    def write(self, stream: IO[bytes], fills: Iterable[Fills], kind: str) -> None:
+    def write(self, stream: IO[bytes], fills: Iterable[FilledPiece], kind: str) -> None:
         """The head once, with the names of added columns; then the lines of every piece."""
         if kind == "csv.gz":
             with gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=6, mtime=0) as packed:
@@ -169,15 +169,15 @@ class CsvPieces(Pieces):
         else:
             stream.writelines(self._bytes(fills))
 
-    def _bytes(self, fills: Iterable[Fills]) -> Iterator[bytes]:
+    def _bytes(self, fills: Iterable[FilledPiece]) -> Iterator[bytes]:
         first = True
-        for file, filled, missing, extra in fills:
+        for file, fill in fills:
             assert isinstance(file, CsvFile)
             # what a piece writes above its rows: the head, and the names of added columns in its line of names
             above = 0 if first else len(self.head)
-            if extra and self.layout.header_end is not None and not first:
-                above += sum(len(file._text(name)) + 1 for name in extra)
-            for text in file._pieces(filled, missing, extra, None):
+            if fill.extra and self.layout.header_end is not None and not first:
+                above += sum(len(file._text(name)) + 1 for name in fill.extra)
+            for text in file._pieces(fill):
                 skip = min(above, len(text))
                 above -= skip
                 yield text[skip:]
