@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from t1.data.kinds import KINDS, find_kinds
-from t1.data.respect import from_circle, never_down, respect, to_circle
 from t1.data.sentinels import drop_sentinels, find_sentinels
 from t1.data.suspicions import own_rate, stuck_stretch, suspicions
 from t1.errors import InputError
+from t1.fill.rules import Rules
 
 N = 200
 rng = np.random.default_rng(0)
@@ -112,38 +112,31 @@ def test_copies_and_sums_are_found():
     assert noisy["a"].of == noisy["b"].of == ()
 
 
+def fill_of(name, fills, around=None):
+    """The fills of one gap as the rules about a kind leave them."""
+    out = np.array(fills, dtype=float)
+    lengths, locked = np.full(len(out), len(out)), np.zeros(len(out), dtype=bool)
+    Rules(kinds={"x": KINDS[name]}).touch("x", [out], lengths, locked, around)
+    return out
+
+
 @settings(max_examples=50)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20), st.sampled_from(sorted(KINDS)))
-def test_what_respects_a_kind_is_within_it(fills, name):
-    kind = KINDS[name]
-    out = respect(kind, np.array(fills))
-    assert out.shape == (len(fills),)
-    if kind.low is not None:
-        assert (out >= kind.low).all()
-    if kind.high is not None:
-        assert (out <= kind.high).all()
-    if kind.integer:
-        assert (out == np.rint(out)).all()
-    if kind.states:
-        assert set(out) <= set(kind.states)
-    assert np.isnan(respect(kind, np.array([np.nan]))[0])
+def test_a_fill_is_within_its_kind(fills, name):
+    kind, out = KINDS[name], fill_of(name, fills)
+    if not kind.fillable:
+        assert np.isnan(out).all()
+        return
+    assert np.isfinite(out).all() and np.isnan(fill_of(name, [np.nan])).all()
+    assert kind.low is None or (out >= kind.low).all()
+    assert kind.high is None or (out <= kind.high).all()
+    assert not kind.integer or (out == np.rint(out)).all()
+    assert not kind.states or set(out) <= set(kind.states)
 
 
 def test_a_counter_stays_between_its_neighbours_and_never_goes_down():
-    nan = np.nan
-    fills = np.array([5.0, 12.0, 7.0, nan])
-    left, right = np.array([6.0, 6.0, nan, 6.0]), np.array([10.0, 10.0, nan, 10.0])
-    np.testing.assert_array_equal(respect(KINDS["counter"], fills, left=left, right=right), [6, 10, 7, nan])
-    np.testing.assert_array_equal(never_down(np.array([1.0, 3.0, 2.0, 4.0])), [1, 3, 3, 4])
-
-
-@given(st.lists(st.floats(0, 359.99), min_size=1, max_size=20))
-def test_angles_go_round_the_circle_and_back(angles):
-    back = from_circle(*to_circle(np.array(angles)))
-    apart = np.abs((back - angles + 180) % 360 - 180)
-    assert (apart < 1e-6).all()
-    middle = from_circle(*(np.mean(part, keepdims=True) for part in to_circle(np.array([350.0, 10.0]))))
-    assert min(middle[0], 360 - middle[0]) < 1e-6
+    between = np.full(3, 6.0), np.full(3, 10.0)
+    np.testing.assert_array_equal(fill_of("counter", [5.0, 12.0, 7.0], between), [6, 10, 10])
 
 
 # sentinels

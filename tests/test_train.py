@@ -96,7 +96,13 @@ class Drift(Model):
         return -self.w
 
 
-ZEROS = WindowSet.from_samples(np.zeros((6, 8, 2)))
+def one_window_each(samples):
+    """Samples (n, window, vars) as windows that share no row."""
+    n, window, n_vars = samples.shape
+    return WindowSet.from_series(samples.reshape(n * window, n_vars), window, stride=window)
+
+
+ZEROS = one_window_each(np.zeros((6, 8, 2)))
 DRIFT = TrainConfig(
     batch_size=2, learning_rate=0.01, validate_every=1, max_epochs=None, max_steps=20, patience=3
 )
@@ -150,7 +156,7 @@ def test_the_state_of_others_does_not_matter_and_is_left_alone():
 
 def test_every_window_is_seen_once_an_epoch_in_another_order():
     n = 7
-    samples = WindowSet.from_samples(np.arange(n, dtype=float)[:, None, None] * np.ones((1, 8, 2)))
+    samples = one_window_each(np.arange(n, dtype=float)[:, None, None] * np.ones((1, 8, 2)))
     seen = []
 
     def spy(values, observed, rng):
@@ -286,7 +292,7 @@ def test_a_validation_part_without_hidden_cells_is_explained():
         drift(valid_hide=lambda values, observed, rng: np.zeros_like(observed))
 
 
-@pytest.mark.parametrize("empty", [ZEROS.subset([]), WindowSet.from_samples(np.full((2, 8, 2), np.nan))])
+@pytest.mark.parametrize("empty", [ZEROS.subset([]), one_window_each(np.full((2, 8, 2), np.nan))])
 def test_nothing_to_learn_from_is_explained(empty):
     with pytest.raises(InputError, match=r"training part has . windows with .* observed values"):
         fit(Drift(), empty, None, DRIFT, hide=point)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from t1.data.window import Stitcher, WindowSet, cut, starts, stitch
+from t1.data.window import Stitcher, WindowSet, cut, starts
 from t1.errors import InputError
 
 
@@ -50,6 +50,12 @@ def test_starts_cover_every_row_and_end_at_the_end(shape):
     assert (np.diff(begins) >= 1).all()
     covered = {row for begin in begins.tolist() for row in range(begin, begin + window)}
     assert covered == set(range(length))
+
+
+def stitch(windows, begins, length):
+    stitcher = Stitcher(length, n_vars=windows.shape[2], window=windows.shape[1])
+    stitcher.add(begins, windows)
+    return stitcher.result()
 
 
 @given(shapes())
@@ -164,15 +170,6 @@ def test_explicit_starts_and_subsets_share_the_rows():
         np.testing.assert_array_equal(part.values, part.batch(slice(None))[0])
 
 
-def test_samples_are_one_window_each():
-    x = np.stack([with_gaps(12, seed=seed) for seed in range(5)])
-    windows = WindowSet.from_samples(x)
-    assert len(windows) == 5
-    np.testing.assert_array_equal(windows.values, np.nan_to_num(x).astype(np.float32))
-    np.testing.assert_array_equal(windows.observed, ~np.isnan(x))
-    assert np.shares_memory(windows.values, windows.rows)
-
-
 @given(st.lists(st.integers(6, 20), min_size=1, max_size=5))
 def test_joined_series_keep_their_windows_apart(lengths):
     parts = [WindowSet.from_series(with_gaps(length, seed=length), 6, stride=2) for length in lengths]
@@ -187,7 +184,5 @@ def test_what_cannot_be_a_set_is_refused():
         WindowSet.concat(
             [WindowSet.from_series(np.zeros((9, 2)), 4), WindowSet.from_series(np.zeros((9, 2)), 5)]
         )
-    with pytest.raises(InputError, match="expected samples of shape"):
-        WindowSet.from_samples(np.zeros((9, 2)))
     with pytest.raises(InputError, match=r"size 1e\+300 is too large .*\nScale the values first"):
         WindowSet.from_series(np.full((9, 2), -1e300), 4)

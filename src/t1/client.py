@@ -275,13 +275,13 @@ def _refuse(answer: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _Sent:
+class _ParquetTable:
     raw: bytes
     time: str | None
     id: str | None
 
 
-def _parquet(frame: Frame) -> _Sent:
+def _parquet(frame: Frame) -> _ParquetTable:
     """The numbers of a table with its times and ids, as a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -302,7 +302,7 @@ def _parquet(frame: Frame) -> _Sent:
         columns[name] = pa.array(frame.values[:, j], from_pandas=True)
     out = io.BytesIO()
     pq.write_table(pa.table(columns), out)
-    return _Sent(out.getvalue(), names["time"], names["id"])
+    return _ParquetTable(out.getvalue(), names["time"], names["id"])
 
 
 def _restored(frame: Frame, values: FloatArray) -> Any:

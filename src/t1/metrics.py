@@ -63,11 +63,6 @@ class ErrorSum:
         """Mean absolute error of each variable (vars,)."""
         return self._by_var(self._sizes)
 
-    @property
-    def rmse_by_var(self) -> FloatArray:
-        """Root of the mean squared error of each variable (vars,)."""
-        return np.sqrt(self.mse_by_var)
-
     def _by_var(self, sums: FloatArray) -> FloatArray:
         scored = self.count_by_var > 0
         return np.where(scored, sums / np.where(scored, self.count_by_var, 1), np.nan)

@@ -120,7 +120,7 @@ def fit_source(
     place = resolve_device(device)
     model.to(place)
     with own_randomness(place) as seed_torch:
-        run = _Training(model, source, validation, config, place, seed_torch, workers or Workers())
+        run = _TrainingRun(model, source, validation, config, place, seed_torch, workers or Workers())
         run.folder = Path(folder) if folder is not None else None
         run.on_progress = on_progress or run.on_progress
         run.asked_to_stop = should_stop or run.asked_to_stop
@@ -138,7 +138,7 @@ def fit_source(
         return run.state.result(reason, source.per_epoch)
 
 
-class _Training:
+class _TrainingRun:
     """A model in training: its optimiser, its state and its best weights."""
 
     def __init__(

@@ -81,7 +81,7 @@ def estimate(run: Run, limits: Limits, device: str = "cpu") -> Estimate:
 
 
 def _timed(work: Callable[[], None]) -> float:
-    work()  # the first is slower
+    work()  # not timed: the first one is slower
     times = []
     for _ in range(3):
         began = perf_counter()

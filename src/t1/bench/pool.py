@@ -66,7 +66,7 @@ def run_all(
         theirs.close()
         try:
             answer: Outcome | T1Error = ours.recv()
-        except EOFError:  # it ended without a word
+        except EOFError:  # the process ended without an answer
             process.join()
             return _lost(process.exitcode)
         process.join()

@@ -244,7 +244,7 @@ def _draw_curves(part: Any, traces: dict[Variant, dict[str, Any]]) -> None:
     for i, (axes, name) in enumerate(zip(panels, names, strict=True)):
         for k, (variant, curves) in enumerate(traces.items()):
             look = {**LOOKS[k % len(LOOKS)], "marker": ""}
-            one = curves[name]  # what is shown stays as it is
+            one = curves[name]
             filled = [
                 t if seen else x for t, seen, x in zip(one["truth"], one["visible"], one["fill"], strict=True)
             ]

@@ -5,8 +5,8 @@ import json
 import sys
 from pathlib import Path
 
-from t1.cli.fill import _add_learning, _add_reading, _fit_options, _reading
 from t1.cli.interrupt import interruptible
+from t1.cli.shared_flags import add_learning, add_reading, fit_options, reading_options
 
 
 def add_explain(p: argparse.ArgumentParser) -> None:
@@ -19,11 +19,11 @@ def add_explain(p: argparse.ArgumentParser) -> None:
     p.add_argument("--column", required=True, metavar="COL", help="the column of the fill")
     p.add_argument("--at", required=True, metavar="TIME", help="its time stamp, or the row (the first is 0)")
     p.add_argument("--series", metavar="ID", help="which series, where there are several")
-    _add_reading(p)
+    add_reading(p)
     fill = p.add_argument_group("filling")
     fill.add_argument("--method", help="one for all: linear, seasonal, regression, t1, ... (t1 models)")
     fill.add_argument("--model", metavar="FOLDER", help="a folder that t1 train wrote: nothing is learned")
-    _add_learning(fill)
+    add_learning(fill)
     tell = p.add_argument_group("telling")
     tell.add_argument("--picture", metavar="FILE", help="draw it: .svg, .png or .pdf")
     tell.add_argument("--table", metavar="FILE", help="write all numbers: .json, or the table as .csv")
@@ -48,8 +48,8 @@ def _explain(a: argparse.Namespace) -> int:
                 a.column,
                 a.at,
                 series=a.series,
-                reading=_reading(a),
-                options=_fit_options(a),
+                reading=reading_options(a),
+                options=fit_options(a),
                 model=a.model,
                 on_progress=on_progress,
                 should_stop=should_stop,

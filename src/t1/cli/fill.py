@@ -5,18 +5,19 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from t1.bulk.plan import means_many
 from t1.cli.flags import in_flags
 from t1.cli.interrupt import interruptible
-from t1.cli.large import add_memory, impute_large, is_too_large, which_fit
+from t1.cli.large import impute_large, is_too_large, which_fit
 from t1.cli.many import add_many, impute_many, refuse_many
+from t1.cli.shared_flags import add_learning, add_reading, fit_options, reading_options
 from t1.errors import InputError
 
 if TYPE_CHECKING:
     from t1.api import FilledTable
-    from t1.options import FillOptions, FitOptions
+    from t1.options import FillOptions
 
 
 def add_impute(p: argparse.ArgumentParser) -> None:
@@ -29,11 +30,11 @@ def add_impute(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument("-o", "--output", required=True, help="where to write: a file, - for a pipe, or a folder")
     p.add_argument("--in-place", action="store_true", help="allow the output to be the input")
-    _add_reading(p)
+    add_reading(p)
     fill = p.add_argument_group("filling")
     fill.add_argument("--method", help="one for all: linear, seasonal, regression, t1, ... (t1 models)")
     fill.add_argument("--model", metavar="FOLDER", help="a folder that t1 train wrote: nothing is learned")
-    _add_learning(fill)
+    add_learning(fill)
     fill.add_argument(
         "--engine", default="torch", help="what runs the pretrained T1: torch, or onnx (with --budget fast)"
     )
@@ -58,48 +59,6 @@ def add_impute(p: argparse.ArgumentParser) -> None:
     tell.add_argument("-q", "--quiet", action="store_true", help="print only errors")
 
 
-def _add_reading(p: argparse.ArgumentParser) -> None:
-    read = p.add_argument_group("reading")
-    read.add_argument(
-        "--time", nargs="+", action="extend", metavar="COL", help="the time column, or a date and a clock"
-    )
-    read.add_argument("--time-format", metavar="F", help="how it is written: %%d.%%m.%%Y %%H:%%M")
-    read.add_argument("--dayfirst", action="store_true", default=None, help="01/02/2020 is 1 February")
-    read.add_argument(
-        "--id", nargs="+", action="extend", metavar="COL", help="what tells several series apart"
-    )
-    read.add_argument("--layout", choices=("table", "long", "wide"), help="else it is found")
-    read.add_argument("--columns", nargs="+", action="extend", metavar="COL", help="fill only these")
-    read.add_argument(
-        "--exclude", nargs="+", action="extend", default=[], metavar="COL", help="leave these alone"
-    )
-    read.add_argument(
-        "--missing-value",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="X",
-        help="also means missing: -999",
-    )
-    read.add_argument("--keep-sentinels", action="store_true", help="-9999 and the like are values")
-    read.add_argument(
-        "--kind",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="COL=KIND",
-        help="what it is: wind_dir=angle",
-    )
-    read.add_argument("--separator", metavar="C", help="between cells (else it is found)")
-    read.add_argument("--decimal", metavar="C", help=". or , (else it is found)")
-    read.add_argument("--encoding", help="of the text (else it is found)")
-    read.add_argument("--header-row", type=int, metavar="N", help="the line of the names; 0: there is none")
-    read.add_argument("--skip-rows", type=int, default=0, metavar="N", help="leave the first lines alone")
-    read.add_argument("--comment", metavar="C", help="what a comment line starts with")
-    read.add_argument("--units-row", action="store_true", default=None, help="units are below the names")
-    read.add_argument("--sheet", help="of an Excel file (else the first)")
-
-
 def add_train(p: argparse.ArgumentParser) -> None:
     p.description = "Fit to a file, judge the fit, and keep it in a folder."
     p.set_defaults(run=_train)
@@ -109,31 +68,9 @@ def add_train(p: argparse.ArgumentParser) -> None:
         help="a .csv, .csv.gz, .tsv or .parquet file, or - for a pipe; many: 'in/*.csv', or a folder",
     )
     p.add_argument("-o", "--output", required=True, metavar="FOLDER", help="where to keep the model")
-    _add_reading(p)
+    add_reading(p)
     p.add_argument("--method", help="one for all: linear, seasonal, regression, t1, ... (t1 models)")
-    _add_learning(p)
-
-
-def _add_learning(p: argparse._ActionsContainer) -> None:
-    p.add_argument(
-        "--budget",
-        help="fast (nothing is trained), 30s, 5m, 1h or quality (default: 30s; fast for each of many files); "
-        "what judging leaves of it goes into tuning T1 on the table",
-    )
-    p.add_argument(
-        "--weights", metavar="PATH", help="pretrained weights: a folder, or none to train T1 from scratch"
-    )
-    p.add_argument("--seed", type=int, default=102)
-    add_memory(p)
-
-
-def _fit_options(a: argparse.Namespace, budget: str = "30s") -> "FitOptions":
-    from t1.options import FitOptions
-
-    engine = getattr(a, "engine", "torch")
-    return FitOptions(
-        method=a.method, budget=a.budget or budget, weights=a.weights, engine=engine, seed=a.seed
-    )
+    add_learning(p)
 
 
 def _fill_options(a: argparse.Namespace) -> "FillOptions":
@@ -149,32 +86,6 @@ def _fill_options(a: argparse.Namespace) -> "FillOptions":
     )
 
 
-def _reading(a: argparse.Namespace) -> dict[str, Any]:
-    names = (
-        *(
-            "time",
-            "time_format",
-            "dayfirst",
-            "id",
-            "layout",
-            "columns",
-            "exclude",
-            "keep_sentinels",
-            "separator",
-        ),
-        *("decimal", "encoding", "header_row", "skip_rows", "comment", "units_row", "sheet"),
-    )
-    kinds = dict(_pair(text) for text in a.kind)
-    return {**{name: getattr(a, name) for name in names}, "missing_values": a.missing_value, "kind": kinds}
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, sign, kind = text.rpartition("=")
-    if not sign or not name:
-        raise InputError(f"{text!r} is not COL=KIND.", cure="Give for example wind_dir=angle.", option="kind")
-    return name, kind
-
-
 def _train(a: argparse.Namespace) -> int:
     fit = which_fit(a)
     with interruptible("keeping the best so far") as should_stop:
@@ -182,8 +93,8 @@ def _train(a: argparse.Namespace) -> int:
 
         with progress_line("T1 learns") as on_progress:
             fitted = fit(
-                reading=_reading(a),
-                options=_fit_options(a),
+                reading=reading_options(a),
+                options=fit_options(a),
                 on_understood=_tell_understood(sys.stdout),
                 on_progress=on_progress,
                 should_stop=should_stop,
@@ -197,7 +108,7 @@ def _train(a: argparse.Namespace) -> int:
 
 def _impute(a: argparse.Namespace) -> int:
     if means_many(a.input):
-        return impute_many(a, _reading(a), _fit_options(a, "fast"), _fill_options(a))
+        return impute_many(a, reading_options(a), fit_options(a, "fast"), _fill_options(a))
     refuse_many(a)
     a.input = a.input[0]
     if a.output != "-" and a.input != "-" and not a.in_place and _same(a.input, a.output):
@@ -206,7 +117,9 @@ def _impute(a: argparse.Namespace) -> int:
         )
     _check_extras(a)
     if is_too_large(a):
-        return impute_large(a, _reading(a), _fit_options(a), _fill_options(a), _tell_understood(sys.stdout))
+        return impute_large(
+            a, reading_options(a), fit_options(a), _fill_options(a), _tell_understood(sys.stdout)
+        )
     with interruptible("filling with the best so far") as should_stop:  # imports take seconds: from now on
         from t1.api import impute_file
         from t1.progress import progress_line
@@ -215,8 +128,8 @@ def _impute(a: argparse.Namespace) -> int:
             result = impute_file(
                 a.input,
                 a.output,
-                reading=_reading(a),
-                fit_options=_fit_options(a),
+                reading=reading_options(a),
+                fit_options=fit_options(a),
                 fill_options=_fill_options(a),
                 model=a.model,
                 add_missing_rows=a.add_missing_rows,

@@ -1,38 +1,13 @@
 """Messages as the command line says them: below it options go by their names in Python."""
 
 import re
+from dataclasses import fields
 
 from t1.errors import InputError
 
 # options whose flag is not simply their name
 FLAGS = {"minimum": "--min", "maximum": "--max", "missing_values": "--missing-value", "settings": "--set"}
-OPTIONS = frozenset(
-    [
-        "time",
-        "id",
-        "columns",
-        "exclude",
-        "missing_values",
-        "keep_sentinels",
-        "kind",
-        "time_format",
-        "dayfirst",
-        "layout",
-        "separator",
-        "decimal",
-        "encoding",
-        "header_row",
-        "skip_rows",
-        "comment",
-        "units_row",
-        "sheet",
-        "output",
-        "budget",
-        "data",
-        "models",
-        "study",
-    ]
-)
+OTHERS = {"output", "budget", "data", "models", "study"}  # that messages name, besides those of reading
 
 
 def flag(option: str) -> str:
@@ -42,10 +17,13 @@ def flag(option: str) -> str:
 
 def in_flags(text: str) -> str:
     """A message whose options, in parentheses or after a colon, are written as flags."""
+    from t1.data.reading import Reading
+
+    options = OTHERS | {f.name for f in fields(Reading)}
 
     def replace(match: re.Match[str]) -> str:
         names = re.split(r",\s*", match[2])
-        return match[1] + ", ".join(map(flag, names)) + match[3] if set(names) <= OPTIONS else match[0]
+        return match[1] + ", ".join(map(flag, names)) + match[3] if set(names) <= options else match[0]
 
     return re.sub(r"(\(|name it: )([a-z_]+(?:, [a-z_]+)*)(\))", replace, text)
 

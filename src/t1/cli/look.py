@@ -5,21 +5,21 @@ import shlex
 from dataclasses import replace
 from typing import Any
 
-from t1.cli.fill import _add_reading, _reading
 from t1.cli.flags import flag, in_flags
+from t1.cli.shared_flags import add_reading, reading_options
 
 
 def add_look(p: argparse.ArgumentParser) -> None:
     p.description = "Show how a file is understood: its columns, its gaps, what looks odd. Nothing is filled."
     p.set_defaults(run=_look)
     p.add_argument("input", help="a .csv, .csv.gz, .tsv, .txt, .xlsx or .parquet file, or - for a pipe")
-    _add_reading(p)
+    add_reading(p)
 
 
 def _look(a: argparse.Namespace) -> int:
     from t1.data.look import look
 
-    reading = _reading(a)
+    reading = reading_options(a)
     found = look(a.input, **reading)
     words = [word for name, value in reading.items() for word in _words(name, value)]
     print(in_flags(str(replace(found, command=f"{found.command} {shlex.join(words)}".strip()))))

@@ -2,7 +2,7 @@
 
 import argparse
 
-from t1.cli.fill import _add_reading, _reading
+from t1.cli.shared_flags import add_reading, reading_options
 
 
 def add_sense(p: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def add_sense(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument("-o", "--output", metavar="FILE", help="write the cells as .csv")
     p.add_argument("--columns-output", metavar="FILE", help="write the columns as .csv")
-    _add_reading(p)
+    add_reading(p)
 
 
 def _sense(a: argparse.Namespace) -> int:
@@ -30,7 +30,7 @@ def _sense(a: argparse.Namespace) -> int:
     for target in (a.output, a.columns_output):
         if target is not None:
             check_target(target)
-    found = sense_file(a.input, reading=_reading(a), budget=a.budget, model=a.model)
+    found = sense_file(a.input, reading=reading_options(a), budget=a.budget, model=a.model)
     for target, table in ((a.output, found.cells), (a.columns_output, found.columns)):
         if target is not None:
             with open_target(target) as stream:

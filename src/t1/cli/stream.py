@@ -11,7 +11,6 @@ from t1.errors import InputError
 
 if TYPE_CHECKING:
     from t1.live.fill import LiveFill
-    from t1.live.lines import Lines
 
 
 def add_stream(p: argparse.ArgumentParser) -> None:
@@ -77,11 +76,11 @@ def _stream(a: argparse.Namespace) -> int:
                 live.save(a.state)
     if a.state is not None:
         live.save(a.state)
-    _tell(live, lines, taken, refused)
+    _tell(live, taken, refused)
     return 0
 
 
-def _tell(live: "LiveFill", lines: "Lines", taken: int, refused: int) -> None:
+def _tell(live: "LiveFill", taken: int, refused: int) -> None:
     tracks = live.tracks.values()
     odd = {
         "left out": refused,

@@ -60,7 +60,7 @@ class Placed:
         if begin != len(values) or not (np.diff(at) == 1).all():
             table = np.full((begin, values.shape[1]), np.nan)
             twice = len(np.unique(at)) < len(at)
-            # backwards, so that of rows with the same time stamp the first has the last word
+            # From the last row to the first: of rows with the same time stamp the first one's value is kept.
             for j in range(values.shape[1] if twice else 0):
                 seen = np.flatnonzero(observed[:, j])[::-1]
                 table[at[seen], j] = values[seen, j]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,15 +72,6 @@ class Scaler:
         with np.errstate(over="ignore"):
             original = (np.asarray(x, dtype=np.float64) * (self.std * half) + self.mean * half) / half
         return np.clip(original, -LARGEST, LARGEST, out=original)
-
-    def to_dict(self) -> dict[str, list[float]]:
-        """Plain lists, for JSON."""
-        return {"mean": self.mean.tolist(), "std": self.std.tolist()}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Sequence[float]]) -> Scaler:
-        """The inverse of `to_dict`."""
-        return cls(mean=np.asarray(plain["mean"], np.float64), std=np.asarray(plain["std"], np.float64))
 
     def _half(self) -> FloatArray:
         """0.5 for the variables whose differences could overflow, 1 (no change at all) for the others."""

@@ -156,7 +156,9 @@ def _read_frame(X: Any) -> tuple[tuple[str, ...], Cells]:
     if isinstance(X, pd.DataFrame) and all(
         isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in X.dtypes.unique()
     ):
-        return columns, np.array(X.to_numpy(dtype=np.float64), order="C")  # no loop over a wide table
+        return columns, np.array(
+            X.to_numpy(dtype=np.float64), order="C"
+        )  # at once: wide tables have many columns
     return columns, (_cells(series) for series in frame.iter_columns())
 
 
@@ -293,7 +295,7 @@ def _write_rows(rows: Any, write: BoolArray, filled: FloatArray) -> Any:
 def _write_pandas(native: pd.DataFrame, write: BoolArray, filled: FloatArray) -> pd.DataFrame:
     kinds = native.dtypes.unique()
     if len(kinds) == 1 and isinstance(kinds[0], np.dtype) and kinds[0].kind == "f":
-        block = native.to_numpy(copy=True)  # no loop over a wide table
+        block = native.to_numpy(copy=True)  # at once: wide tables have many columns
         block[write] = filled[write]
         return _dress_like(native, pd.DataFrame(block, index=native.index))
     arrays: dict[int, Any] = {}

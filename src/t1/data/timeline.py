@@ -59,12 +59,6 @@ class Placement:
         free[self.positions] = False
         return np.flatnonzero(free)
 
-    def spread(self, values: AnyArray) -> AnyArray:
-        """The series' rows of `values` (rows, vars) on the grid (length, vars), NaN where a row is absent."""
-        out = np.full((self.length, *values.shape[1:]), np.nan)
-        out[self.positions] = values[self.rows]
-        return out
-
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
@@ -100,13 +94,6 @@ class Timeline:
         if self.times is None:
             return np.argsort(self._codes, kind="stable")
         return np.lexsort((self.times, self._codes))
-
-    @cached_property
-    def inverse(self) -> IntArray:
-        """The permutation that undoes `order`."""
-        inverse = np.empty_like(self.order)
-        inverse[self.order] = np.arange(self.n_rows)
-        return inverse
 
     @cached_property
     def series(self) -> list[IntArray]:

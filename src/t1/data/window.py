@@ -41,13 +41,6 @@ def covered(starts: Starts, window: int, n_rows: int) -> BoolArray:
     return np.cumsum(change[:-1]) > 0
 
 
-def stitch(windows: npt.NDArray[Any], starts: Iterable[int], length: int) -> FloatArray:
-    """Overlapping windows (n, window, vars) back to (length, vars); see `Stitcher`."""
-    stitcher = Stitcher(length, n_vars=windows.shape[2], window=windows.shape[1])
-    stitcher.add(starts, windows)
-    return stitcher.result()
-
-
 class Stitcher:
     """A running weighted mean of overlapping windows, which trusts the middle of a window most."""
 
@@ -107,17 +100,6 @@ class WindowSet:
             )
         seen = ~np.isnan(values)
         return cls(rows=_float32(values, seen), seen=seen, starts=begin, window=window)
-
-    @classmethod
-    def from_samples(cls, values: npt.NDArray[Any]) -> WindowSet:
-        """Separate samples (n, window, vars), NaN where missing, as one window each."""
-        if values.ndim != 3 or values.size == 0:
-            raise InputError(
-                f"expected samples of shape (n, window, vars), got {values.shape}.\n"
-                "Stack at least one sample, or use WindowSet.from_series for a single table."
-            )
-        n, window, n_vars = values.shape
-        return cls.from_series(values.reshape(n * window, n_vars), window, stride=window)
 
     @classmethod
     def concat(cls, parts: Sequence[WindowSet]) -> WindowSet:

@@ -96,7 +96,7 @@ class _Worker:
             )
 
     def end(self, now: bool = False) -> None:
-        self.pipe.close()  # which ends the loop on the other side
+        self.pipe.close()  # the process sees the end of its pipe, and ends
         if now:
             self.process.terminate()
         self.process.join()

@@ -81,7 +81,7 @@ class Track:
         here = self.values[self.memory - 1 + ahead]
         known = ~np.isnan(here)
         self.repeated += bool(known.any())
-        here[~known] = values[~known]  # of two rows of one time the first has the last word
+        here[~known] = values[~known]  # of two rows with one time the first is kept
         return [row]
 
     def _jump(self) -> list[int]:

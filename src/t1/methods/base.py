@@ -51,7 +51,7 @@ class Learning:
     """What a method may use while it learns."""
 
     seed: int = 102
-    budget: Budget | None = None  # None: take your time
+    budget: Budget | None = None  # None: no limit of time
     periods: dict[Any, int | None] = field(default_factory=dict)  # of each series, by its id; found once
     follows: dict[int, tuple[int, ...]] = field(
         default_factory=dict

@@ -160,7 +160,7 @@ def _learn_weights(
             values = truth(j)
             known = ~np.isnan(values)
             if known.sum() < _n_features(n_helpers):
-                continue  # too little to learn from: the season stands
+                continue  # too little to learn from: the fill by the season is kept
             sight = rehearsal.look(j, helpers[j])
             w = weights[k][j] = _ridge(sight, values, known)
             if k < ROUNDS - 1:
@@ -332,9 +332,8 @@ def _hide_like_gaps(observed: BoolArray, pattern: BoolArray, rows: IntArray, asi
     for turn in range(1, 33):
         if hidden.sum() >= 0.2 * seen.sum():
             break
-        shift = (
-            int((turn * 0.6180339887 + aside) * n_rows) % n_rows
-        )  # the golden ratio falls in step with no season
+        # Multiples of the golden ratio are spread evenly and never line up with a season.
+        shift = int((turn * 0.6180339887 + aside) * n_rows) % n_rows
         hidden |= seen & ~pattern[rows - shift]
     return hidden & (seen & ~hidden).any()  # a column must keep something to look at
 

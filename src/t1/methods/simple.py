@@ -7,7 +7,7 @@ from t1.arrays import BoolArray, FloatArray, IntArray
 from t1.errors import InputError
 from t1.methods.seasons import check_table, find_period, mean_cycle, moments
 
-HUGE = 1e300  # numbers that have no room for sums
+HUGE = 1e300  # from here on sums and differences of two numbers may overflow
 
 
 def mean(values: FloatArray) -> FloatArray:
@@ -45,7 +45,7 @@ def linear(values: FloatArray, *, positions: npt.ArrayLike | None = None) -> Flo
         gap = np.isnan(column)
         if gap.any() and not gap.all():
             known = column[~gap]
-            # huge numbers have no difference: a quarter of each is exact, and so is four times the result
+            # Differences of huge numbers would overflow: take a quarter of each and four times the result, both exact.
             part = 0.25 if np.abs(known).max() > HUGE else 1.0
             filled[gap, j] = np.interp(where[gap], where[~gap], known * part) / part
     return filled

@@ -89,7 +89,8 @@ class RowImputer:
 
         if not self._fitted and self._known.any():
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # all rounds are made on purpose
+                # the number of rounds is fixed: not to have converged by then is no fault
+                warnings.simplefilter("ignore", ConvergenceWarning)
                 self._imputer.fit(self._sample[:, self._known])
             self._fitted = True
 

@@ -26,7 +26,7 @@ from t1.schedule import TrainConfig
 from t1.train import FitResult, fit_source
 
 ROWS = 128  # windows times columns of a step
-LEAST_SECONDS = 4.0  # seconds; with less nothing is gained
+LEAST_SECONDS = 4.0  # of training: with less it does not get better
 EVERY = 25  # steps between two validations
 PATIENCE = 6  # validations without a better loss that end the training
 VALID_BATCHES = 4

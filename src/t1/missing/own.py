@@ -18,7 +18,7 @@ def own(observed: BoolArray, *, donor_observed: BoolArray | None = None, rng: Ge
         )
     window, n_vars = observed.shape[-2:]
     gaps = ~donor_observed.reshape(-1, *donor_observed.shape[-2:])  # (series, row, vars)
-    if gaps.shape[1] < window:  # a short donor goes round and round
+    if gaps.shape[1] < window:  # a donor that is shorter than the window is repeated
         gaps = np.take(gaps, np.arange(window + gaps.shape[1] - 1), axis=1, mode="wrap")
 
     so_far = np.pad(gaps.any(axis=-1).cumsum(axis=-1), ((0, 0), (1, 0)))

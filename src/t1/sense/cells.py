@@ -89,7 +89,9 @@ def _ask(found: list[Outlook], candidates: list[Candidate], now: int) -> None:
         for c, start, spread in zip(mine, starts.tolist(), after, strict=True):
             gain = before[start] - spread
             if c.column < view.n_own:
-                gain[c.row - start, c.column] = 0  # what is measured is not foretold
+                gain[c.row - start, c.column] = (
+                    0  # a cell that is measured needs no prediction: it counts as no gain
+                )
             c.gain, c.asked = float(gain.sum()), now
 
 

@@ -170,7 +170,7 @@ def timetable(n: int, rng: Generator, period: float) -> FloatArray:
     begin, length = rng.uniform(0, 1), rng.uniform(0.1, 0.6)
     working = rng.random(7) < (1.0 if rng.random() < 0.5 else 0.75)
     out = (((hour - begin) % 1 < length) & working[day]).astype(np.float64)
-    if rng.random() < 0.5:  # it takes a while to have its effect
+    if rng.random() < 0.5:  # with inertia: the effect builds up and fades
         inertia = np.exp(-1 / max(0.05 * period, 0.5))
         out = lfilter([1 - inertia], [1, -inertia], out)
     return standardise(out)

@@ -48,7 +48,7 @@ class TextSheet:
         self.passed_through: dict[str, str] = {}
         self.styles: dict[int, Style] = {}
         self._kept: dict[int, list[str]] = {}
-        # quick looks at all columns at once, so that few of many have to be looked at closely
+        # Quick looks at all columns at once: then only few of a wide table have to be read as text.
         some = slice(0, SOME)
         self.largest = np.fmax.reduce(numbers.values[some], axis=0)
         self._zero_first = (cells.data[cells.starts(some)] == ord("0")).any(axis=0)
@@ -59,13 +59,13 @@ class TextSheet:
         return texts_of(self.cells, column, self.encoding, limit)
 
     def all_texts(self, column: int) -> list[str]:
-        """The cells of one column as text, kept for the next who asks."""
+        """The cells of one column as text, kept to be asked for again."""
         if column not in self._kept:
             self._kept[column] = self.texts(column)
         return self._kept[column]
 
     def forget_texts(self) -> None:
-        """Free the memory of texts that nobody will ask for again."""
+        """Free the memory of the texts that were kept."""
         self._kept.clear()
 
     def find_ids(self, time: TimeColumns | None) -> tuple[tuple[int, ...], AnyArray | None]:

@@ -77,7 +77,7 @@ class CsvFile(DataFile):
     def _pieces(self, fill: FileFill) -> Iterator[bytes]:
         """The file's bytes from first to last, a few rows at a time."""
         cells, raw = self.cells, memoryview(self.cells.data.data)
-        # each is made once, and only what it holds kept
+        # Each column is made once, and of it only the cells that hold a number are kept.
         added = {name: sparse(fill.extra[name]) for name in fill.extra}
         tails = self._new_rows(fill.new_rows, added) if fill.new_rows is not None else {}
         separator = bytes([cells.separator])

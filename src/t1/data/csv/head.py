@@ -23,7 +23,7 @@ class FirstLines:
         self.cells = [split(line, separator) for line in lines]
         self.width = usual_width(lines, separator)
         same = [cells for cells in self.cells if len(cells) == self.width]
-        # the head of the file is what is asked about, so the rest of it answers
+        # The first lines may be names or units, so the columns are judged by the lines after them.
         body = same[max(1, min(len(same) // 4, 20)) :] or same[1:] or same
         self.looks = usual_looks(body[: max(LEAST_BODY, MOST_CELLS // self.width)], missing)
 

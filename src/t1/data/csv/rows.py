@@ -46,7 +46,7 @@ def drop_footer(
     empty = remarks = 0
     kind = layout.looks[0]
     rows = np.flatnonzero(is_row)
-    for i in rows[:0:-1].tolist():  # one row at least is a row
+    for i in rows[:0:-1].tolist():  # the first row is never taken for a footer
         cells = split(data[starts[i] : ends[i]].tobytes(), layout.separator)
         bare = cells[0].strip(b' \t"') if cells else b""
         if layout.width > 1 and len(cells) > 1 and not any(cell.strip() for cell in cells):
