@@ -1,9 +1,11 @@
 """How time and memory grow with the rows of a file, filled stretch by stretch and as a whole.
 
     python benchmarks/scale.py --rows 1e5 1e6 1e7 --method linear --format parquet
+    python benchmarks/scale.py --rows 1e5 --method all --one-fit   # both ways apply the fit of a sample
 
 Every fill is a process of its own; seconds of processor time are told beside those of the clock, for a machine
-that is shared. The peak is of resident memory (ru_maxrss), the interpreter and its libraries included.
+that is shared. The peak is of resident memory (ru_maxrss), the interpreter and its libraries included. What
+learns does so from a sample in the one case and from all rows in the other: such fills are equal with --one-fit only.
 """
 
 import argparse
@@ -23,17 +25,28 @@ import json, resource, sys, time
 from t1.api import impute_file
 from t1.bulk.stretches import impute_stretches
 from t1.options import FillOptions, FitOptions
-source, target, how, method = sys.argv[1:]
+source, target, how, method, model = sys.argv[1:]
 base = resource.getrusage(resource.RUSAGE_SELF)
 began = time.perf_counter()
 fit = FitOptions(method=None if method == "all" else method, budget="fast")
 done = (impute_stretches if how == "stretches" else impute_file)(
-    source, target, reading={}, fit_options=fit, fill_options=FillOptions()
+    source, target, reading={}, fit_options=FitOptions() if model else fit, fill_options=FillOptions(),
+    model=model or None,
 )
 used = resource.getrusage(resource.RUSAGE_SELF)
 cpu = used.ru_utime + used.ru_stime - base.ru_utime - base.ru_stime
 print(json.dumps({"seconds": time.perf_counter() - began, "cpu": cpu, "peak_mb": used.ru_maxrss / 1024,
     "start_mb": base.ru_maxrss / 1024, "filled": done.n_filled}))
+"""
+
+
+FIT = """
+import sys
+from t1.bulk.stretches import fit_large_file
+from t1.options import FitOptions
+source, folder, method = sys.argv[1:]
+fit = FitOptions(method=None if method == "all" else method, budget="fast")
+fit_large_file(source, folder, reading={}, options=fit)
 """
 
 
@@ -75,6 +88,9 @@ def main() -> None:
     parser.add_argument("--method", default="linear", help="one, or all: what t1 impute --budget fast blends")
     parser.add_argument("--format", choices=("csv", "parquet"), default="csv")
     parser.add_argument("--whole-up-to", type=float, default=1e6, metavar="ROWS", help="also as a whole")
+    parser.add_argument(
+        "--one-fit", action="store_true", help="fit once, to a sample; told are the fills only"
+    )
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="for the files, which are deleted")
     a = parser.parse_args()
     print("| rows | file, MB | filled | clock, s | processor, s | rows / processor s | peak, MB | equal |")
@@ -84,10 +100,13 @@ def main() -> None:
             source = Path(folder, f"in.{a.format}")
             write(source, rows)
             size, results = source.stat().st_size / 2**20, {}
+            model = Path(folder, "model") if a.one_fit else ""
+            if model:
+                subprocess.run([sys.executable, "-c", FIT, source, model, a.method], check=True)
             for how in ("stretches", "whole")[: 1 + (rows <= a.whole_up_to)]:
                 results[how] = target = Path(folder, f"{how}.{a.format}")
                 ran = subprocess.run(
-                    [sys.executable, "-c", FILL, source, target, how, a.method],
+                    [sys.executable, "-c", FILL, source, target, how, a.method, model],
                     check=True,
                     capture_output=True,
                     text=True,

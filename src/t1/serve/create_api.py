@@ -17,7 +17,7 @@ from t1.serve.jobs_api import view
 from t1.serve.options import JobOptions, parse
 from t1.serve.problems import Refused, of_validation, responses
 from t1.serve.scheduler import remove
-from t1.serve.store import Job, Sent, StoredFile, new_id
+from t1.serve.store import Job, KeyedRequest, StoredFile, new_id
 from t1.serve.uploads import CLOSE, form_of, keep, link, options_of, room_for, upload_of, whole_body
 from t1.serve.views import JobOrder, JobView
 
@@ -111,7 +111,7 @@ def _turn(core: Core, client: str) -> None:
         raise Refused(429, detail, headers={"Retry-After": "30", **CLOSE})
 
 
-def _sent(key: str, options: dict[str, Any], file: Path | str) -> Sent:
+def _sent(key: str, options: dict[str, Any], file: Path | str) -> KeyedRequest:
     """What tells a request that is sent again from another one: its options, and its file or the id of an upload."""
     digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode())
     if isinstance(file, str):
@@ -119,14 +119,16 @@ def _sent(key: str, options: dict[str, Any], file: Path | str) -> Sent:
     else:
         with file.open("rb") as stream:
             digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return Sent(key=key, request=digest.hexdigest())
+    return KeyedRequest(key=key, request=digest.hexdigest())
 
 
 def _path(core: Core, file: StoredFile) -> Path:
     return core.settings.folder / "files" / file.id / file.source
 
 
-def _queue(core: Core, file: StoredFile, options: dict[str, Any], client: str, sent: Sent | None) -> Job:
+def _queue(
+    core: Core, file: StoredFile, options: dict[str, Any], client: str, sent: KeyedRequest | None
+) -> Job:
     if sent is not None and (before := core.store.made_by(client, sent)) is not None:
         return before
     _turn(core, client)

@@ -76,7 +76,7 @@ class StoredFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sent:
+class KeyedRequest:
     """A request that may be sent again: the key that its client gave it, and a digest of what it asks for."""
 
     key: str
@@ -117,7 +117,12 @@ class JobStore:
     # ------------------------------------------------------------ jobs
 
     def add(
-        self, id: str, client: str, file: StoredFile, options: Mapping[str, Any], sent: Sent | None = None
+        self,
+        id: str,
+        client: str,
+        file: StoredFile,
+        options: Mapping[str, Any],
+        sent: KeyedRequest | None = None,
     ) -> Job:
         """A new job at the end of its client's queue, or the one that the same request has made before."""
         with self._change() as db:
@@ -136,7 +141,7 @@ class JobStore:
         assert job is not None
         return job
 
-    def made_by(self, client: str, sent: Sent) -> Job | None:
+    def made_by(self, client: str, sent: KeyedRequest) -> Job | None:
         """The job that a request with this key has made; refused if that one asked for something else."""
         found = self._rows(
             "SELECT keys.request, jobs.id FROM keys JOIN jobs ON jobs.id = keys.job WHERE keys.client = ? AND key = ?",
