@@ -225,7 +225,7 @@ class _Judged:
             e.code[mine].astype(np.int8),
             e.event[mine],
             self.scale,
-            known=next((m.name for m in self.methods if type(m) is T1Fill), None),
+            known=next((m.name for m in reversed(self.methods) if isinstance(m, T1Fill)), None),
         )
         if "nearest" in names:
             learned.weights[coded] = 0.0

@@ -29,12 +29,15 @@ ROWS = 128  # windows times columns of a step
 LEAST_SECONDS = 4.0  # of training: with less it does not get better
 EVERY = 25  # steps between two validations
 PATIENCE = 6  # validations without a better loss that end the training
-VALID_BATCHES = 4
+VALID_BATCHES = 8
 VALID_SHARE = 0.12  # the last share of every series validates, where it is long enough
 SHIFTS = (-1, -2, 1, 2)  # periods away that season inputs look at
 STEPS, MASKS, VALIDATION = 11, 12, 13  # streams of random numbers
 LONG = 150.0  # seconds from which on an encoding of its own for every variable is worth learning
-RATE = 1e-3
+RATE, HIGHEST_RATE = 3e-4, 1e-3  # of a training of SHORT seconds, and of a long one
+SHORT = 25.0
+OWN = 0.8  # share of windows with the panel's own gaps alone, which are what will be filled ...
+MANY_GAPS = 0.95  # ... if less than this share of its cells is observed: else windows would hide too little
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,10 @@ class TunedFill(T1Fill):
         seconds = learning.left()
         if seconds < LEAST_SECONDS:
             raise LeftOut(f"T1 was not tuned: {max(seconds, 0):.0f} s of the budget were left for it")
-        return cls.train(start, panel, learning, seconds)[0]
+        tuned = cls.train(start, panel, learning, seconds)[0]
+        if tuned.network is start.network:
+            raise LeftOut("T1 was tuned, which did not help: it fills as it was")
+        return tuned
 
     @classmethod
     def train(
@@ -70,7 +76,7 @@ class TunedFill(T1Fill):
         network = _trainable(start, panel.n_vars, seconds)
         config = TrainConfig(
             seed=learning.seed,
-            learning_rate=RATE,
+            learning_rate=float(np.clip(RATE * np.sqrt(seconds / SHORT), RATE, HIGHEST_RATE)),
             schedule="cosine",
             warmup=0.05,
             optimiser="adamw",
@@ -181,6 +187,9 @@ class _Windows:
         rows = begin[:, None] + np.arange(self.window)
         values, observed = s.values[rows], s.observed[rows]
         hidden = hide("mixed", observed, rng=rng, values=values, donor_observed=s.observed, rate=(0.02, 0.5))
+        if s.observed.mean() < MANY_GAPS:
+            gaps = hide("own", observed, rng=rng, values=values, donor_observed=s.observed)
+            hidden = np.where(rng.random((len(begin), 1, 1)) < OWN, gaps, hidden)
         hidden &= observed
         if not hidden.any():
             return None
@@ -225,15 +234,15 @@ class _FixedBatches:
 
     @torch.no_grad()
     def loss(self, model: Model, device: torch.device, should_stop: Callable[[], bool]) -> float | None:
-        """Mean square of the model's errors; None if told to stop."""
+        """Mean size of the model's errors; None if told to stop."""
         model.eval()
-        squares, count = 0.0, 0
+        total, count = 0.0, 0
         for batch in self.batches:
             if should_stop():
                 return None
             if batch is not None:
                 errors = model.validation_errors(batch).double()
-                squares += float(errors.square().sum())
+                total += float(errors.abs().sum())
                 count += errors.numel()
         model.train()
-        return squares / max(count, 1)
+        return total / max(count, 1)
