@@ -667,7 +667,7 @@ def test_an_estimate_follows_the_budget(waves):
     [
         (["--data", "ETTh3"], "ETTh"),
         (["--models", "t2"], "Did you mean 't1'?"),
-        (["--data", "AQI36"], "t1 bench run natural --data AQI36"),
+        (["--data", "AQI36"], "Run the study natural on it"),
         (["--set", "n_chanels=8"], "has no setting 'n_chanels'"),
         (["--set", "nothing"], "is not KEY=VALUE"),
         (["--budget", "soon"], "no length of time"),

@@ -202,7 +202,7 @@ def test_a_model_is_trained_once_and_used_again(tmp_path, capsys):
 
 def interrupted(tmp_path: Path, times: int) -> subprocess.CompletedProcess[str]:
     """Start a long fill and press Ctrl-C so many times when it trains."""
-    (tmp_path / "plant.csv").write_bytes(plant(4000))
+    (tmp_path / "plant.csv").write_bytes(plant(4000 * times**2))  # so that a second one comes before its end
     command = [sys.executable, "-m", "t1.cli", "impute", "plant.csv", "-o", "out.csv", "--budget", "1h"]
     process = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

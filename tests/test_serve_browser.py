@@ -68,19 +68,24 @@ def fits(tab, width):
 
 
 def click_on_a_fill(tab, figure):
-    """A click on the first filled stretch of a series in the report."""
-    figure.scroll_into_view_if_needed()
-    x, y = figure.evaluate(
-        """f => {
-            const k = f.data.findIndex(t => t.name === "filled"), trace = f.data[k], x = f._fullLayout.xaxis;
-            const i = trace.text.findIndex(text => text), y = f._fullLayout.yaxis;
-            return [x._offset + x.d2p(trace.x[i]), y._offset + y.d2p(trace.y[i])];
-        }"""
-    )
-    box = figure.bounding_box()
-    tab.mouse.move(box["x"] + x - 2, box["y"] + y)
-    tab.mouse.move(box["x"] + x, box["y"] + y, steps=4)
-    tab.mouse.click(box["x"] + x, box["y"] + y)
+    """A click on the first filled stretch of a series in the report; again if the picture was still moving."""
+    for _ in range(20):
+        figure.scroll_into_view_if_needed()
+        x, y = figure.evaluate(
+            """f => {
+                const k = f.data.findIndex(t => t.name === "filled"), trace = f.data[k], x = f._fullLayout.xaxis;
+                const i = trace.text.findIndex(text => text), y = f._fullLayout.yaxis;
+                return [x._offset + x.d2p(trace.x[i]), y._offset + y.d2p(trace.y[i])];
+            }"""
+        )
+        box = figure.bounding_box()
+        tab.mouse.move(box["x"] + x - 2, box["y"] + y)
+        tab.mouse.move(box["x"] + x, box["y"] + y, steps=4)
+        tab.mouse.click(box["x"] + x, box["y"] + y)
+        tab.wait_for_timeout(1000)
+        if tab.locator("#cells tbody tr").count():
+            return
+    raise AssertionError("a click on a fill shows no cells")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1300, "light"), (390, "dark")])
