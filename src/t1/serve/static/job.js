@@ -114,6 +114,10 @@ const digits = value => value === null ? "–" : Number(value.toPrecision(6)).to
 async function showCells(query) {
   const found = await attempt(() => ask("GET", `/v1/jobs/${job.id}/cells?${new URLSearchParams(query)}`));
   if (!found) return;
+  // a click may be told twice: what is shown already, perhaps with where it came from, stays
+  const gap = `${job.id} ${found.column} ${found.cells[0].row}`, place = $("cells");
+  if (place.dataset.gap === gap && place.children.length) return;
+  place.dataset.gap = gap;
   const { cells } = found, first = cells[0], banded = cells.some(cell => cell.lo !== null);
   const heads = ["Row", ...(first.time ? ["Time"] : []), ...(first.id ? ["Series"] : []), "Fill", ...(banded ? ["From", "To"] : []), "Method", "Rule"];
   const rows = cells.map(cell => el("tr", {},
@@ -125,7 +129,7 @@ async function showCells(query) {
   const words = `${found.column}: a gap of ${first.gap_length.toLocaleString("en")} row${first.gap_length === 1 ? "" : "s"}. ${tested}${found.more ? ` ${found.more} further cells are in the provenance.` : ""}`;
   const table = el("table", {}, el("thead", {}, el("tr", {}, ...heads.map(head => el("th", { scope: "col", textContent: head })))), el("tbody", {}, ...rows));
   const scroll = el("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "The cells of the gap" }, table);
-  $("cells").replaceChildren(el("p", { textContent: words }), scroll, origin(found));
+  place.replaceChildren(el("p", { textContent: words }), scroll, origin(found));
   $("cells-column").value = found.column;
 }
 
