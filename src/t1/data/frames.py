@@ -12,8 +12,8 @@ import pandas as pd
 
 from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
 from t1.data.blocks import column_blocks
-from t1.data.ids import tell_apart
-from t1.data.sentinels import Sentinel, drop_sentinels, find_sentinels
+from t1.data.ids import join_ids, tell_apart
+from t1.data.sentinels import Sentinel, take_out_sentinels
 from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank
 from t1.data.table import Table
 from t1.data.time_column import find_times
@@ -58,7 +58,7 @@ class Frame:
         """
         if isinstance(data, np.ndarray | list | tuple):
             table = Table.from_any(data)
-            sentinels = _drop_codes(table, keep_sentinels)
+            sentinels = take_out_sentinels(table.values, table.columns, keep_sentinels)
             return cls(data, table.values, table.columns, None, None, None, sentinels=sentinels)
         frame = _by_position(data)
         names = [str(name) for name in (data.columns if isinstance(data, pd.DataFrame) else frame.columns)]
@@ -74,12 +74,7 @@ class Frame:
         given = [] if id is None else [id] if isinstance(id, str) else list(id)
         id_at = tuple(_find(name, names, "id") for name in given)
         if not id_at and times is not None:
-            words = [
-                j
-                for j, dtype in enumerate(dtypes)
-                if dtype in WORDS and j != time_at and j not in (chosen or ())
-            ]
-            id_at = tell_apart(times, {j: (names[j], lambda j: _texts(frame, j)) for j in words})
+            id_at = _tell_apart(frame, names, times, but=(time_at, *(chosen or ())))
         numeric = [j for j, dtype in enumerate(dtypes) if dtype.is_numeric()]
         wanted = [j for j in (chosen or numeric) if j not in (time_at, *id_at) and j not in without]
         if not wanted:
@@ -87,17 +82,13 @@ class Frame:
                 "no column is numeric, so there is nothing to fill", cure="Turn the columns into numbers."
             )
         table = Table.from_any(_select(data, wanted))
-        others: dict[str, str] = {}
-        if chosen is None:
-            may_be_zero = [j for k, j in enumerate(wanted) if blank_may_be_zero(table.values[:, k])]
-            if 0 < len(may_be_zero) < len(wanted):
-                others = {names[j]: WHY_BLANK for j in may_be_zero}
-                wanted = [j for j in wanted if j not in may_be_zero]
-                table = Table.from_any(_select(data, wanted))
-        used = {*wanted, time_at, *id_at}
-        for j in range(len(names)):
-            if j not in used:
-                others.setdefault(names[j], f"holds {dtypes[j]}")
+        blank = [j for k, j in enumerate(wanted) if chosen is None and blank_may_be_zero(table.values[:, k])]
+        if len(blank) == len(wanted):
+            blank = []
+        if blank:
+            wanted = [j for j in wanted if j not in blank]
+            table = Table.from_any(_select(data, wanted))
+        others = [j for j in range(len(names)) if j not in (*wanted, time_at, *id_at)]
         return cls(
             data,
             table.values,
@@ -107,8 +98,8 @@ class Frame:
             _ids(frame, id_at),
             id_columns=tuple(names[j] for j in id_at),
             time_column=None if time_at is None else names[time_at],
-            left_alone=others,
-            sentinels=_drop_codes(table, keep_sentinels),
+            left_alone={names[j]: WHY_BLANK if j in blank else f"holds {dtypes[j]}" for j in others},
+            sentinels=take_out_sentinels(table.values, table.columns, keep_sentinels),
         )
 
     @property
@@ -157,19 +148,19 @@ def _texts(frame: nw.DataFrame[Any], j: int) -> list[str]:
     return ["" if cell is None else str(cell) for cell in frame[frame.columns[j]].to_list()]
 
 
+def _tell_apart(
+    frame: nw.DataFrame[Any], names: Sequence[str], times: TimeArray, but: tuple[int | None, ...]
+) -> tuple[int, ...]:
+    """The columns of text that tell series apart where times repeat."""
+    words = [j for j, name in enumerate(frame.columns) if frame[name].dtype in WORDS and j not in but]
+    return tell_apart(times, {j: (names[j], lambda j: _texts(frame, j)) for j in words})
+
+
 def _ids(frame: nw.DataFrame[Any], at: tuple[int, ...]) -> AnyArray | None:
     """Which series each row belongs to, of one column or several."""
     if len(at) == 1:
         return frame[frame.columns[at[0]]].to_numpy().astype(object)
-    texts = [_texts(frame, j) for j in at]
-    return np.array([" / ".join(parts) for parts in zip(*texts, strict=True)], dtype=object) if at else None
-
-
-def _drop_codes(table: Table, keep: bool) -> tuple[Sentinel, ...]:
-    """What means missing in a table; what surely does becomes NaN there."""
-    found = [] if keep else find_sentinels(table.values, table.columns)
-    drop_sentinels(table.values, table.columns, found)
-    return tuple(found)
+    return join_ids(_texts(frame, j) for j in at) if at else None
 
 
 def _by_position(data: Any) -> nw.DataFrame[Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from t1.arrays import IntArray, TimeArray
+from t1.arrays import AnyArray, IntArray, TimeArray
 
 REPEATED = (
     0.1  # of all rows share their time stamp with an earlier one: more than the repeated hour of autumn
@@ -70,3 +70,13 @@ def tell_apart(
             if len(np.unique(pairs)) >= 0.999 * n_rows and 3 * len(np.unique(key)) <= n_rows:
                 return some
     return ()
+
+
+def join_ids(texts: Iterable[Iterable[str]]) -> AnyArray:
+    """The id of each row (rows,), of the columns that tell series apart."""
+    return np.array([" / ".join(parts) for parts in zip(*texts, strict=True)], dtype=object)
+
+
+def told_series(names: Iterable[str]) -> str:
+    """What is said where columns were found that tell series apart."""
+    return f"time stamps repeat, so each {' and '.join(map(repr, names))} is taken as a series of its own"

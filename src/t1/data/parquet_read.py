@@ -10,7 +10,7 @@ import numpy as np
 from t1.arrays import AnyArray, FloatArray, TimeArray
 from t1.data.data_file import Choice, choose
 from t1.data.dates import is_time_name, read_dates, read_numeric_dates
-from t1.data.ids import tell_apart
+from t1.data.ids import join_ids, tell_apart, told_series
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
@@ -173,12 +173,10 @@ def _find_ids(
         words = [j for j, kind in enumerate(kinds) if _is_text(pa, kind) and j not in time_at]
         at = tell_apart(times, {j: (table.column_names[j], texts) for j in words})
         if at:
-            names = " and ".join(repr(table.column_names[j]) for j in at)
-            said.append(f"time stamps repeat, so each {names} is taken as a series of its own")
+            said.append(told_series(table.column_names[j] for j in at))
     if not at:
         return (), None, said
-    ids = [" / ".join(parts) for parts in zip(*map(texts, at), strict=True)]
-    return at, np.array(ids, dtype=object), said
+    return at, join_ids(map(texts, at)), said
 
 
 def _is_text(pa: Any, kind: Any) -> bool:

@@ -16,6 +16,7 @@ import pandas as pd
 from t1.arrays import AnyArray, IntArray
 from t1.data.data_file import DataFile, FileFill
 from t1.data.dates import read_dates, read_numeric_dates
+from t1.data.ids import join_ids
 from t1.data.reading import Reading
 from t1.errors import InputError
 
@@ -191,11 +192,7 @@ def _from_long(file: DataFile, at: str) -> DataFile:
     cells[row, codes] = np.arange(len(row))
     values = np.where(cells >= 0, file.values.ravel()[np.maximum(cells, 0)], np.nan)
     first = np.unique(row, return_index=True)[1]
-    ids = (
-        np.array([" / ".join(parts) for parts in zip(*keys, strict=True)], dtype=object)[first]
-        if keys
-        else None
-    )
+    ids = join_ids(keys)[first] if keys else None
     name = file.columns[0]
     return Reshaped(
         values=values,

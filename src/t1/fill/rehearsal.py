@@ -30,9 +30,7 @@ MOVES = 3600  # at most so many placements are tried, which bounds the time
 PLACES = 16  # tried for each event
 ROUNDS = 4  # rehearsals of a small panel at most
 CELLS_OF_ROUNDS = 20_000  # all rounds together: bounds the time
-ENOUGH = (
-    12  # CHOOSE events of each column and gap class of the panel's, from which on no further round is needed
-)
+ENOUGH = 12  # CHOOSE events of each column and gap class that has gaps: then no further round is needed
 FIRST = 24  # events of each class of long gaps, and of each at an edge, that are placed before all others
 FIRST_CLASSES = (N_CLASSES - 1, N_INNER - 1, N_INNER - 2, N_INNER)  # edge 24+, 96+, 24-95, edge 1-23
 

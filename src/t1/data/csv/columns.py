@@ -14,7 +14,7 @@ from t1.data.csv.styles import Style, find_style, may_have_style
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
-from t1.data.ids import is_id_name, repeated, tell_apart
+from t1.data.ids import is_id_name, join_ids, repeated, tell_apart, told_series
 from t1.data.reading import Reading
 from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank
 from t1.data.time_columns import TimeColumns, TimeSource
@@ -80,16 +80,10 @@ class TextSheet:
                     "if they are several series, name what does (id)."
                 )
             if at:
-                self.said.append(
-                    "time stamps repeat, so each "
-                    + " and ".join(repr(self.names[j]) for j in at)
-                    + " is taken as a series of its own"
-                )
+                self.said.append(told_series(self.names[j] for j in at))
         if not at:
             return (), None
-        ids = np.array(
-            [" / ".join(parts) for parts in zip(*map(self.all_texts, at), strict=True)], dtype=object
-        )
+        ids = join_ids(map(self.all_texts, at))
         if nameless := int((ids == "").sum()):
             name = self.names[at[0]]
             self.problems.append(f"{nameless} rows have no {name!r}; they are taken for one series.")
