@@ -14,9 +14,10 @@ from closed_form import driven, fit_closed, holes, walks
 from t1.errors import InputError
 from t1.fill import fit as module
 from t1.fill.blend import Blend
+from t1.fill.board import CALIBRATE, CHOOSE, REPORT
 from t1.fill.fit import fit_panel
 from t1.fill.gaps import CLASS_NAMES, N_CLASSES, Gaps
-from t1.fill.rehearsal import CALIBRATE, CHOOSE, REPORT, rehearse
+from t1.fill.rehearsal import rehearse
 from t1.fill.rules import Rules
 from t1.methods.base import Fill, Learning, LeftOut
 from t1.methods.columns import Linear, Locf, Mean, Nearest

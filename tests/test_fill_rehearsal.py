@@ -6,18 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from t1.fill.board import CALIBRATE, PARTS, REPORT, SHARE
 from t1.fill.events import own_events
 from t1.fill.gaps import CLASS_NAMES, N_INNER, Gaps, find_runs
-from t1.fill.rehearsal import (
-    CALIBRATE,
-    PARTS,
-    REPORT,
-    ROUNDS,
-    SHARE,
-    Rehearsal,
-    rehearse,
-    rehearse_until_clear,
-)
+from t1.fill.rehearsal import ROUNDS, Rehearsal, rehearse, rehearse_until_clear
 from t1.panel import Panel
 
 

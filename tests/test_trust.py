@@ -18,8 +18,9 @@ from t1.api import fit_file, impute_file
 from t1.cli import main
 from t1.errors import InputError
 from t1.fill import fit as fit_module
+from t1.fill.board import CALIBRATE, CHOOSE, REPORT
 from t1.fill.gaps import CLASS_NAMES, N_INNER, Gaps
-from t1.fill.rehearsal import CALIBRATE, CHOOSE, REPORT, rehearse
+from t1.fill.rehearsal import rehearse
 from t1.methods import network, windows
 from t1.methods.base import Fill, Learning
 from t1.methods.catalog import METHODS

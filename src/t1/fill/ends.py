@@ -14,8 +14,8 @@ import numpy as np
 from numpy.random import Generator
 
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
+from t1.fill.board import CALIBRATE, CHOOSE
 from t1.fill.gaps import Gaps, gap_class
-from t1.fill.rehearsal import CALIBRATE, CHOOSE
 from t1.panel import Panel
 
 LAG = 48  # rows whose fills are revised as later rows arrive

@@ -20,11 +20,12 @@ from t1.data.kinds import Kind
 from t1.data.suspicions import own_rate
 from t1.errors import InputError
 from t1.fill.blend import TRIFLE, Blend, learn_blend
+from t1.fill.board import CHOOSE
 from t1.fill.circle import centres, unwind
 from t1.fill.ends import Ends, memory_for, rehearse_ends
 from t1.fill.gaps import N_CLASSES, Gaps
 from t1.fill.judged import Evidence, JudgedFill, fill_end
-from t1.fill.rehearsal import CHOOSE, Rehearsal, rehearse, rehearse_until_clear
+from t1.fill.rehearsal import Rehearsal, rehearse, rehearse_until_clear
 from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.catalog import METHODS, fit_of
 from t1.methods.columns import Linear, Seasonal

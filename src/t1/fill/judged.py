@@ -12,11 +12,11 @@ import numpy as np
 
 from t1.arrays import BoolArray, FloatArray, IntArray, Labels, Lengths
 from t1.fill.blend import Blend
+from t1.fill.board import CALIBRATE, CHOOSE, REPORT
 from t1.fill.circle import unwind
 from t1.fill.conformal import GUESSES, Calibration, Spread, calibrate, guess_spread, narrowest
 from t1.fill.filled import Filled, Missing
 from t1.fill.gaps import N_CLASSES, Gaps
-from t1.fill.rehearsal import CALIBRATE, CHOOSE, REPORT
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard, score
 from t1.methods.base import Fill, FittedMethod
