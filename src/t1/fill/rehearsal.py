@@ -170,7 +170,7 @@ def _place_long_ones_first(board: Board, events: Events, rng: Generator) -> None
         placed = 0
         for e in np.resize(of_class, min(6 * FIRST, FIRST * len(of_class))).tolist():
             # half of what may be hidden is left for the others
-            within = 2 * board.cells[events[e].column].sum(axis=1) <= board.budget[events[e].column]
+            within = 2 * board.of_column[events[e].column] <= board.budget[events[e].column]
             if placed >= FIRST:
                 break
             if within.any():
@@ -180,8 +180,9 @@ def _place_long_ones_first(board: Board, events: Events, rng: Generator) -> None
 def _place_in_the_panels_mix(board: Board, events: Events, rng: Generator) -> None:
     """The first third: every event is as likely as another."""
     order = np.resize(rng.permutation(len(events)), min(MOVES // 2, 3 * len(events) + 100))
+    third = board.budget.sum() / 3
     for e in order.tolist():
-        if board.cells.sum() >= board.budget.sum() / 3:
+        if board.of_column.sum() >= third:
             return
         board.place(events[e])
 
