@@ -226,10 +226,7 @@ def _place_where_evidence_is_thin(board: Board, events: Events, rng: Generator) 
 
 def _finished(board: Board, panel: Panel) -> Rehearsal:
     """The copies of the board with all that was hidden."""
-    none = np.zeros(0, dtype=np.intp)
-    row = np.concatenate([none, *(row for row, _ in board.hidden)])
-    column = np.concatenate([none, *(column for _, column in board.hidden)])
-    sizes = [len(row) for row, _ in board.hidden]
+    row, column = np.array(board.rows, dtype=np.intp), np.array(board.columns, dtype=np.intp)
     truth = board.copies.values[row, column]
     values = board.copies.values.copy()
     values[row, column] = np.nan
@@ -245,7 +242,7 @@ def _finished(board: Board, panel: Panel) -> Rehearsal:
         truth=truth,
         row=row,
         column=column,
-        event=np.repeat(np.arange(len(sizes)), sizes),
+        event=np.array(board.event, dtype=np.intp),
         part=board.part[row].astype(np.int8),
         code=gaps.code[at],
         distance=gaps.distance[at],
