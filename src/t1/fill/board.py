@@ -11,11 +11,11 @@ from t1.fill.events import Event
 from t1.fill.gaps import N_CLASSES, class_of, find_runs, gap_class
 from t1.panel import Panel
 
-CHOOSE, CALIBRATE, REPORT = PARTS = (0, 1, 2)  # what a hidden cell is for
+FOLDS = (0, 1, 2)  # a hidden cell is judged by what was learned from those of the other folds
 SHARE = 0.25  # of a column's observed cells are hidden at most, in all copies together
 PLACES = 16  # tried for each event
 FEW = 8  # runs of an event: with more, arrays are faster
-NOBODY = 255  # the byte of -1: no part has hidden the cell
+NOT_HIDDEN = 255  # the byte of -1
 
 Byte = TypeVar("Byte", np.bool_, np.int8)
 
@@ -37,13 +37,13 @@ class Board:
     def __init__(
         self,
         copies: Panel,
-        part: IntArray,
+        fold: IntArray,
         source: IntArray,
         original: BoolArray,
         owner: Codes | None,
         rng: Generator,
     ) -> None:
-        self.copies, self.part, self.source, self.rng = copies, part, source, rng
+        self.copies, self.fold, self.source, self.rng = copies, fold, source, rng
         self._seen, self.observed = _as_bytes(copies.observed)
         self.starts = copies.starts
         self.n_rows, self.n_vars = self.observed.shape
@@ -53,13 +53,13 @@ class Board:
         self.ends = np.append(self.starts[1:], self.n_rows)
         self.first, self.past = self.starts[self.series], self.ends[self.series]  # of the series of each row
         self._taken, self.taken = _as_bytes(np.zeros_like(self.observed))
-        # the part that hides a cell of the panel, now or in an earlier round
+        # the fold in which a cell of the panel is hidden, now or in an earlier round
         self._owner, self.owner = _as_bytes(
             np.full(original.shape, -1, dtype=np.int8) if owner is None else owner
         )
         self.density = original.sum(axis=0) / max(len(original), 1)  # (vars,), share of rows observed
         self.budget = np.floor(SHARE * original.sum(axis=0)).astype(np.int64)
-        self.counts = np.zeros((len(PARTS), self.n_vars, N_CLASSES), dtype=np.int64)
+        self.counts = np.zeros((len(FOLDS), self.n_vars, N_CLASSES), dtype=np.int64)
         self.cells = np.zeros((self.n_vars, N_CLASSES), dtype=np.int64)
         self.of_column = np.zeros(self.n_vars, dtype=np.int64)  # cells hidden in each
         self.n_events = np.zeros((self.n_vars, N_CLASSES), dtype=np.int64)
@@ -67,7 +67,7 @@ class Board:
         self.columns: list[int] = []
         self.event: list[int] = []  # which event hid each
         self.n_placed = 0
-        self.rows_of = [np.flatnonzero(part == p) for p in PARTS]
+        self.rows_of = [np.flatnonzero(fold == f) for f in FOLDS]
 
     def place(self, event: Event) -> bool:
         """Hide an event in a copy, where it touches no other and keeps its class; False: there is no room."""
@@ -76,10 +76,10 @@ class Board:
             return False
         event = event.take(within)
         so_far = self.counts[:, event.column, event.code].sum(axis=1)
-        part = REPORT - int(np.argmin(so_far[::-1]))  # a lone event is reported: it could not choose anyway
-        if not len(self.rows_of[part]):
+        fold = int(np.argmin(so_far))
+        if not len(self.rows_of[fold]):
             return False
-        cells = self._lay_few(event, part) if len(event.column) <= FEW else self._lay_many(event, part)
+        cells = self._lay_few(event, fold) if len(event.column) <= FEW else self._lay_many(event, fold)
         for row, column in cells:
             self.rows.append(row)
             self.columns.append(column)
@@ -87,34 +87,34 @@ class Board:
         self.n_placed += bool(cells)
         return bool(cells)
 
-    def _places(self, event: Event, part: int) -> list[int]:
+    def _places(self, event: Event, fold: int) -> list[int]:
         """First rows to try an event at."""
         if event.edge:
-            at = self._ends(part, event)
+            at = self._ends(fold, event)
         else:  # an observation before and after, in the same series
-            rows = self.rows_of[part]
+            rows = self.rows_of[fold]
             at = rows[self.rng.integers(0, len(rows), PLACES)]
             at = at[(at > self.first[at]) & (at + event.span < self.past[at])]
         places: list[int] = at.tolist()
         return places
 
-    def _ends(self, part: int, event: Event) -> IntArray:
+    def _ends(self, fold: int, event: Event) -> IntArray:
         """First rows for an event at the beginning or the end of a stretch."""
-        series = self.rng.permutation(np.unique(self.series[self.rows_of[part]]))[:PLACES]
+        series = self.rng.permutation(np.unique(self.series[self.rows_of[fold]]))[:PLACES]
         first, last = self.starts[series], self.ends[series] - event.span
         chosen: IntArray = np.where(self.rng.random(len(series)) < 0.5, first, last)[last >= first]
         return chosen
 
     # ------------------------------------------------------------ events of a few runs, as most are
 
-    def _lay_few(self, event: Event, part: int) -> list[tuple[int, int]]:
+    def _lay_few(self, event: Event, fold: int) -> list[tuple[int, int]]:
         """Hide the runs that fit at the best of some places, one by one; the cells (row, column) hidden."""
         runs = list(
             zip(*(x.tolist() for x in (event.column, event.offset, event.length, event.code)), strict=True)
         )
         best: list[_Run] = []
-        for at in self._places(event, part):
-            fit = [found for run in runs if (found := self._fit(run, at, event, part)) is not None]
+        for at in self._places(event, fold):
+            fit = [found for run in runs if (found := self._fit(run, at, event, fold)) is not None]
             if len(fit) > len(best):
                 best = fit
             if len(fit) == len(runs):
@@ -123,16 +123,16 @@ class Board:
         for k, run in enumerate(best):
             base = run.column * self.n_rows
             rows = [row for row in range(run.begin, run.end) if self._seen[base + row]]
-            self.owner[self.source[rows], run.column] = part
+            self.owner[self.source[rows], run.column] = fold
             self.taken[run.low : run.high, run.column] = True
-            self.counts[part, run.column, run.code] += len(rows)
+            self.counts[fold, run.column, run.code] += len(rows)
             self.cells[run.column, run.code] += len(rows)
             self.of_column[run.column] += len(rows)
             self.n_events[run.column, run.code] += 1
             cells += [(row, k, run.column) for row in rows]
         return [(row, column) for row, _, column in sorted(cells)]
 
-    def _fit(self, run: tuple[int, int, int, int], at: int, event: Event, part: int) -> _Run | None:
+    def _fit(self, run: tuple[int, int, int, int], at: int, event: Event, fold: int) -> _Run | None:
         """The same question as `_try` answers, for one run: searching bytes is faster than small arrays."""
         column, offset, length, code = run
         first, past = int(self.first[at]), int(self.past[at])
@@ -147,8 +147,8 @@ class Board:
         if self._taken.find(1, base + max(begin - 1, first), base + min(end + 1, past)) >= 0:
             return None
         there = column * len(self.owner) + int(self.source[begin])
-        free = self._owner.count(NOBODY, there, there + length) + self._owner.count(
-            part, there, there + length
+        free = self._owner.count(NOT_HIDDEN, there, there + length) + self._owner.count(
+            fold, there, there + length
         )
         if free < length:
             return None
@@ -161,11 +161,11 @@ class Board:
 
     # ------------------------------------------------------------ events of many columns
 
-    def _lay_many(self, event: Event, part: int) -> list[tuple[int, int]]:
+    def _lay_many(self, event: Event, fold: int) -> list[tuple[int, int]]:
         """As `_lay_few`, all runs at once."""
         best: tuple[BoolArray, tuple[IntArray, IntArray], IntArray, IntArray] | None = None
-        for at in self._places(event, part):
-            found = self._try(event, at, part)
+        for at in self._places(event, fold):
+            found = self._try(event, at, fold)
             if best is None or found[0].sum() > best[0].sum():
                 best = found
             if found[0].all():
@@ -174,8 +174,8 @@ class Board:
             return []
         fits, (row, run), low, high = best
         column, code = event.column[run], event.code[run]
-        self.owner[self.source[row], column] = part
-        np.add.at(self.counts[part], (column, code), 1)
+        self.owner[self.source[row], column] = fold
+        np.add.at(self.counts[fold], (column, code), 1)
         np.add.at(self.cells, (column, code), 1)
         np.add.at(self.of_column, column, 1)
         self.n_events[event.column[fits], event.code[fits]] += 1
@@ -184,7 +184,7 @@ class Board:
         return list(zip(row.tolist(), column.tolist(), strict=True))
 
     def _try(
-        self, event: Event, at: int, part: int
+        self, event: Event, at: int, fold: int
     ) -> tuple[BoolArray, tuple[IntArray, IntArray], IntArray, IntArray]:
         """Which runs fit at a place, the cells (row, run) they would hide, and the gaps that would be seen."""
         begin = at + event.offset
@@ -208,7 +208,7 @@ class Board:
         near = (when >= begin - 1) & (when <= end)
         cells = inner & self.observed[rows, columns]
         owner = self.owner[self.source[rows]][:, columns]
-        blocked = (near & self.taken[rows, columns]) | (cells & (owner >= 0) & (owner != part))
+        blocked = (near & self.taken[rows, columns]) | (cells & (owner >= 0) & (owner != fold))
         fits = keeps & ~blocked.any(axis=0)
         # Half as many cells as such a run usually holds: a column sampled every third row has a third of them.
         fits &= (2 * cells.sum(axis=0) >= self.density[columns] * event.length) & cells.any(axis=0)

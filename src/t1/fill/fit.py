@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from t1.arrays import FloatArray
+from t1.arrays import BoolArray, FloatArray
 from t1.data.blocks import column_blocks
 from t1.data.kinds import Kind
 from t1.data.suspicions import own_rate
 from t1.errors import InputError
 from t1.fill.blend import TRIFLE, Blend, learn_blend
-from t1.fill.board import CHOOSE
+from t1.fill.board import FOLDS
 from t1.fill.circle import centres, unwind
 from t1.fill.ends import Ends, memory_for, rehearse_ends
 from t1.fill.gaps import N_CLASSES, Gaps
@@ -160,12 +160,9 @@ class _Judged:
 
     @property
     def best_error(self) -> float | None:
-        """The mean absolute error of the best method so far on cells that choose, in units of a column's spread."""
+        """The mean absolute error of the best method so far on hidden cells, in units of a column's spread."""
         r = self.rounds[0]
-        mine = r.of(CHOOSE)
-        if not self.heard or not np.any(mine):
-            return None
-        found = [np.abs(of_method[0].errors[mine]) / self.scale[r.column[mine]] for of_method in self.heard]
+        found = [np.abs(of_method[0].errors) / self.scale[r.column] for of_method in self.heard]
         known = [float(np.mean(e[np.isfinite(e)])) for e in found if np.isfinite(e).any()]
         return min(known, default=None)
 
@@ -194,10 +191,10 @@ class _Judged:
 
     def verdict(self, panel: Panel, method: str | None, coded: list[int], seconds: float) -> JudgedFill:
         """Blend the methods, and put together what there is to keep."""
-        evidence = _evidence(self.rounds, self.heard)
-        learned = self._blend(evidence, method, coded)
-        end_evidence = None if self.ends is None else _evidence([self.ends], self.at_ends)
-        end_blend = None if end_evidence is None else self._blend(end_evidence, method, coded)
+        learned, evidence = self._blended(_evidence(self.rounds, self.heard), method, coded)
+        end_blend = end_evidence = None
+        if self.ends is not None:
+            end_blend, end_evidence = self._blended(_evidence([self.ends], self.at_ends), method, coded)
         gaps = Gaps.of(panel.observed, panel.starts)
         return JudgedFill(
             columns=panel.columns,
@@ -215,10 +212,17 @@ class _Judged:
             seconds=seconds,
         )
 
-    def _blend(self, e: Evidence, method: str | None, coded: list[int]) -> Blend:
-        """Weights from the CHOOSE cells, or the one method that was asked for."""
+    def _blended(self, e: Evidence, method: str | None, coded: list[int]) -> tuple[Blend, Evidence]:
+        """The blend that all hidden cells give; its error at each is that of the blend that the other folds give."""
+        for fold in FOLDS:
+            mine = e.fold == fold
+            blend = self._blend(e, ~mine, method, coded)
+            e.error[mine] = blend.mix(e.errors[:, mine], e.column[mine], e.code[mine].astype(np.int8))
+        return self._blend(e, np.ones(len(e.fold), dtype=bool), method, coded), e
+
+    def _blend(self, e: Evidence, mine: BoolArray, method: str | None, coded: list[int]) -> Blend:
+        """Weights from some of the hidden cells, or the one method that was asked for."""
         names = tuple(m.name for m in self.methods)
-        mine = e.part == CHOOSE
         learned = learn_blend(
             names,
             e.errors[:, mine],
@@ -268,12 +272,14 @@ def _evidence(rounds: Sequence[Rehearsal | Ends], heard: list[list[_Heard]]) -> 
     first = np.cumsum([0, *(int(r.event.max(initial=-1)) + 1 for r in rounds[:-1])])
     sure = next((h for h in reversed(heard) if h[0].down is not None), [])  # T1, tuned if it was
     down, up = [h.down for h in sure if h.down is not None], [h.up for h in sure if h.up is not None]
+    errors = np.stack([np.concatenate([h.errors for h in of_method]) for of_method in heard])
     return Evidence(
-        errors=np.stack([np.concatenate([h.errors for h in of_method]) for of_method in heard]),
+        errors=errors,
+        error=np.full(errors.shape[1], np.nan),
         column=np.concatenate([r.column for r in rounds]),
         code=np.concatenate([r.code for r in rounds]).astype(np.intp),
         event=np.concatenate([r.event + first[k] for k, r in enumerate(rounds)]),
-        part=np.concatenate([r.part for r in rounds]).astype(np.intp),
+        fold=np.concatenate([r.fold for r in rounds]).astype(np.intp),
         distance=np.concatenate([r.distance for r in rounds]),
         down=np.concatenate(down) if down else None,
         up=np.concatenate(up) if up else None,
@@ -290,10 +296,11 @@ def _nothing_to_fill(panel: Panel, method: str | None) -> JudgedFill:
         blend=Blend.of_one(("linear",), "linear", panel.n_vars, untested),
         evidence=Evidence(
             errors=np.zeros((1, 0)),
+            error=np.zeros(0),
             column=none,
             code=none,
             event=none,
-            part=none,
+            fold=none,
             distance=none.astype(np.int32),
             down=None,
             up=None,

@@ -1,9 +1,9 @@
 """A rehearsal: copies of stretches of the panel in which cells are hidden, shaped like the panel's own gaps.
 
-What a method makes of the hidden cells says how good it is. Every hidden cell belongs to one part: CHOOSE
-(which methods fill), CALIBRATE (how wide an interval) or REPORT (how wrong in the end), and no cell of the
-panel serves two parts. The cells of each part are hidden in copies of their own, so that little is hidden at
-a time. Copies are cut into stretches that end somewhere: there gaps at the edge of a series are rehearsed.
+What a method makes of the hidden cells says how good it is. Every hidden cell belongs to one of three folds,
+and no cell of the panel to two: how wrong a fill is at a cell, and how wide its interval would be, is told by
+what was learned from the other folds. The cells of each fold are hidden in copies of their own, so that little
+is hidden at a time. Copies are cut into stretches that end somewhere: there gaps at the edge of a series are rehearsed.
 Where a small panel has room for few events, it is rehearsed again with fresh placements.
 """
 
@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
 from t1.data.blocks import column_blocks
-from t1.fill.board import CHOOSE, PARTS, Board
+from t1.fill.board import FOLDS, Board
 from t1.fill.events import Events, default_events, own_events
 from t1.fill.gaps import EDGE, N_CLASSES, N_INNER, Gaps, find_runs
 from t1.panel import Panel
@@ -23,12 +23,12 @@ from t1.panel import Panel
 CELLS_PER_COPY = 160_000  # of all columns together: bounds the time that judging takes
 ROWS_PER_COPY = (288, 4096)  # at least and at most
 STRETCH = 1024  # rows of a stretch of a long series
-WANTED_CELLS = 900  # wanted per column and gap class: 300 for each part
-WANTED_EVENTS = 240  # wanted per column and gap class: 80 for each part
+WANTED_CELLS = 900  # wanted per column and gap class: 300 for each fold
+WANTED_EVENTS = 240  # wanted per column and gap class: 80 for each fold
 MOVES = 3600  # at most so many placements are tried, which bounds the time
 ROUNDS = 4  # rehearsals of a small panel at most
 CELLS_OF_ROUNDS = 20_000  # all rounds together: bounds the time
-ENOUGH = 12  # CHOOSE events of each column and gap class that has gaps: then no further round is needed
+ENOUGH = 24  # events of each column and gap class that has gaps: then no further round is needed
 FIRST = 24  # events of each class of long gaps, and of each at an edge, that are placed before all others
 FIRST_CLASSES = (N_CLASSES - 1, N_INNER - 1, N_INNER - 2, N_INNER)  # edge 24+, 96+, 24-95, edge 1-23
 
@@ -43,18 +43,13 @@ class Rehearsal:
     row: IntArray  # in the copies
     column: IntArray
     event: IntArray  # which event hid it
-    part: Codes  # CHOOSE, CALIBRATE or REPORT
+    fold: Codes
     code: Codes  # gap class, as the gap is seen once the cells are hidden
     distance: Lengths  # rows to the nearest observation of the column
-    owner: Codes  # (rows, vars) of the panel: the part that has hidden a cell, in this round or before, or -1
+    owner: Codes  # (rows, vars) of the panel: the fold in which a cell was hidden, now or before, or -1
 
     def __len__(self) -> int:
         return len(self.row)
-
-    def of(self, part: int) -> BoolArray:
-        """Which hidden cells (cells,) belong to a part."""
-        mine: BoolArray = self.part == part
-        return mine
 
     def without(self, cells: BoolArray) -> "Rehearsal":
         """The same rehearsal, but methods may not learn from some more cells (rows, vars) of the panel."""
@@ -64,7 +59,7 @@ class Rehearsal:
 def rehearse_until_clear(panel: Panel, rng: Generator) -> list[Rehearsal]:
     """Rehearsals with fresh placements, until every kind of gap that the panel has was tried often enough.
 
-    A large panel has room for many events in one round, and rounds would take too long. In rounds every part
+    A large panel has room for many events in one round, and rounds would take too long. In rounds every fold
     has one copy, not two: the next round adds more than a second copy does, at the same price.
     """
     observed = panel.observed
@@ -83,16 +78,15 @@ def rehearse_until_clear(panel: Panel, rng: Generator) -> list[Rehearsal]:
 
 
 def _first_cells(r: Rehearsal) -> IntArray:
-    """One cell of each run that chooses: of each event in each column."""
-    mine = np.flatnonzero(r.of(CHOOSE))
-    _, first = np.unique(np.stack([r.event[mine], r.column[mine]]), axis=1, return_index=True)
-    return mine[first]
+    """One cell of each run that was hidden: of each event in each column."""
+    first: IntArray = np.unique(r.event * r.panel.n_vars + r.column, return_index=True)[1]
+    return first
 
 
 def rehearse(panel: Panel, rng: Generator, owner: Codes | None = None, *, each: int = 2) -> Rehearsal:
-    """Hide cells in copies of the panel, of a small one `each` so many for a part.
+    """Hide cells in copies of the panel, of a small one `each` so many for a fold.
 
-    `owner` says which part hid a cell in rounds before this one.
+    `owner` says in which fold a cell was hidden in rounds before this one.
     """
     observed = panel.observed
     alive = panel.known
@@ -102,17 +96,17 @@ def rehearse(panel: Panel, rng: Generator, owner: Codes | None = None, *, each: 
         runs = runs.take(n_absent[runs.stop] - n_absent[runs.start] < runs.length)
     has_gaps = bool(alive[runs.column].any())
     edges = bool((runs.edge & alive[runs.column]).any())
-    stretches, parts = _copies(panel, rng, edges, each)
+    stretches, folds = _copies(panel, rng, edges, each)
     copies = panel.take(stretches)
     source = np.concatenate([np.arange(a, b) for _, a, b in stretches] or [np.zeros(0, dtype=np.intp)])
     sizes = np.diff(np.append(copies.starts, copies.n_rows))
-    board = Board(copies, np.repeat(parts, sizes), source, panel.observed, owner, rng)
+    board = Board(copies, np.repeat(folds, sizes), source, panel.observed, owner, rng)
     budget = board.budget[alive]
     typical = int(np.median(budget)) if len(budget) else 0
     longest = int(sizes.max(initial=0))
-    # A long gap is shortened, within its class if three of it fit: each part needs one.
+    # A long gap is shortened, within its class if three of it fit: each fold needs one.
     limit = min(longest // 4, max(min(96, typical // 3), typical // 6))
-    # Edges are shortened more, as each part needs a few; how errors grow with distance is seen on the way.
+    # Edges are shortened more, as each fold needs a few; how errors grow with distance is seen on the way.
     edge_limit = min(limit, max(EDGE[-1][0], typical // 9))
     events = own_events(runs, alive, limit, edge_limit) if has_gaps else default_events(alive, limit)
     if limit and len(events):
@@ -126,16 +120,16 @@ def rehearse(panel: Panel, rng: Generator, owner: Codes | None = None, *, each: 
 def _copies(
     panel: Panel, rng: Generator, edges: bool, each: int
 ) -> tuple[list[tuple[int, int, int]], IntArray]:
-    """Stretches (series, first row, row after the last) of all copies, and the part of each.
+    """Stretches (series, first row, row after the last) of all copies, and the fold of each.
 
-    A panel that is small enough is copied as a whole, `each` times for a part: less is hidden at a time then.
+    A panel that is small enough is copied as a whole, `each` times for a fold: less is hidden at a time then.
     """
     rows = int(np.clip(CELLS_PER_COPY // max(panel.n_vars, 1), *ROWS_PER_COPY))
     small = panel.n_rows <= rows
     worth = np.zeros(0) if small else np.cumsum(_worth(panel.observed))
     stretches: list[tuple[int, int, int]] = []
-    parts: list[int] = []
-    for part in np.repeat(PARTS, each if small else 1).tolist():
+    folds: list[int] = []
+    for fold in np.repeat(FOLDS, each if small else 1).tolist():
         pieces = _pieces(panel, rng, cut=edges, length=panel.n_rows if small else STRETCH)
         if not small:
             value = np.array([worth[b - 1] - (worth[a - 1] if a else 0.0) for _, a, b in pieces])
@@ -144,8 +138,8 @@ def _copies(
             ends = np.cumsum([pieces[i][2] - pieces[i][1] for i in order])
             pieces = [pieces[i] for i in np.sort(order[: int(np.searchsorted(ends, rows)) + 1])]
         stretches += pieces
-        parts += [part] * len(pieces)
-    return stretches, np.array(parts, dtype=np.intp)
+        folds += [fold] * len(pieces)
+    return stretches, np.array(folds, dtype=np.intp)
 
 
 def _pieces(panel: Panel, rng: Generator, *, cut: bool, length: int) -> list[tuple[int, int, int]]:
@@ -249,7 +243,7 @@ def _finished(board: Board, panel: Panel) -> Rehearsal:
         row=row,
         column=column,
         event=np.array(board.event, dtype=np.intp),
-        part=board.part[row].astype(np.int8),
+        fold=board.fold[row].astype(np.int8),
         code=gaps.code[at],
         distance=gaps.distance[at],
         owner=board.owner,

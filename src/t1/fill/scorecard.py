@@ -1,4 +1,4 @@
-"""How wrong a fill is, on the table's own kind of gaps: REPORT cells only, which nothing else has used."""
+"""How wrong a fill is, on the table's own kind of gaps: hidden cells that nothing behind it has learned from."""
 
 import textwrap
 from dataclasses import asdict, dataclass
@@ -116,7 +116,7 @@ def score(
     scale: FloatArray,
     forced: str | None,
 ) -> Scorecard:
-    """Score REPORT cells: arrays (cells,); `errors` (methods, cells), `missing` (vars, classes)."""
+    """Score hidden cells: arrays (cells,); `errors` (methods, cells), `missing` (vars, classes)."""
     size, sizes = np.abs(error), np.abs(np.where(np.isfinite(errors), errors, errors[:1]))
     group = column * N_CLASSES + code
     scores = _scores(columns, blend, missing, group, event, size, sizes, covered, calibrated)
