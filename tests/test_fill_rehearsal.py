@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from t1.fill import board
 from t1.fill.board import FOLDS, SHARE
 from t1.fill.events import own_events
 from t1.fill.gaps import CLASS_NAMES, N_INNER, Gaps, find_runs
@@ -226,3 +227,15 @@ def test_a_table_with_many_gaps_or_many_cells_is_rehearsed_once():
     large = np.ones((9000, 3), dtype=bool)
     large[60:90, 1] = False
     assert len(rehearse_until_clear(panel_of(large, [0]), rng)) == 1
+
+
+@pytest.mark.parametrize("n_vars", [3, 12])
+def test_runs_one_by_one_and_all_at_once_are_laid_alike(monkeypatch, n_vars):
+    observed = with_outages(700, n_vars, rate=0.08, n=9, length=30)
+    observed[:25, 1] = observed[-120:, 0] = False
+    few = again(observed, starts=(0, 300))
+    monkeypatch.setattr(board, "FEW", 0)
+    many = again(observed, starts=(0, 300))
+    assert len(few) > 100
+    for name in ("row", "column", "event", "fold", "code", "owner"):
+        np.testing.assert_array_equal(getattr(few, name), getattr(many, name))

@@ -1,28 +1,34 @@
 """The copies of a panel while events are laid on them: each is hidden where it touches no other and keeps its class."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from numpy.random import Generator
 
 from t1.arrays import BoolArray, Codes, IntArray
 from t1.fill.events import Event
-from t1.fill.gaps import N_CLASSES, find_runs, gap_class
+from t1.fill.gaps import N_CLASSES, class_of, find_runs, gap_class
 from t1.panel import Panel
 
 FOLDS = (0, 1, 2)  # a hidden cell is judged by what was learned from those of the other folds
 SHARE = 0.25  # of a column's observed cells are hidden at most, in all copies together
 PLACES = 16  # tried for each event
+FEW = 8  # runs of an event: with more, arrays are faster
+NOT_HIDDEN = 255  # the byte of -1
+
+Byte = TypeVar("Byte", np.bool_, np.int8)
 
 
-class _Spot(NamedTuple):
-    """A place for an event: which runs fit there, the cells they would hide, the gaps that would be seen."""
+class _Run(NamedTuple):
+    """A run of an event at a place where it fits: what it hides, and the gap that is seen then."""
 
-    fits: BoolArray  # (runs,)
-    row: IntArray  # (cells,)
-    run: IntArray  # (cells,), to which each belongs
-    low: IntArray  # (runs,)
-    high: IntArray
+    column: int
+    code: int
+    begin: int
+    end: int
+    low: int
+    high: int
 
 
 class Board:
@@ -38,23 +44,29 @@ class Board:
         rng: Generator,
     ) -> None:
         self.copies, self.fold, self.source, self.rng = copies, fold, source, rng
-        self.observed, self.starts = copies.observed, copies.starts
+        self._seen, self.observed = _as_bytes(copies.observed)
+        self.starts = copies.starts
         self.n_rows, self.n_vars = self.observed.shape
         self.runs = find_runs(self.observed, self.starts)
         self.keys = self.runs.column * (self.n_rows + 1) + self.runs.start
         self.series = np.searchsorted(self.starts, np.arange(self.n_rows), side="right") - 1
         self.ends = np.append(self.starts[1:], self.n_rows)
         self.first, self.past = self.starts[self.series], self.ends[self.series]  # of the series of each row
-        self.taken = np.zeros_like(self.observed)
+        self._taken, self.taken = _as_bytes(np.zeros_like(self.observed))
         # the fold in which a cell of the panel is hidden, now or in an earlier round
-        self.owner = np.full(original.shape, -1, dtype=np.int8) if owner is None else owner.copy()
+        self._owner, self.owner = _as_bytes(
+            np.full(original.shape, -1, dtype=np.int8) if owner is None else owner
+        )
         self.density = original.sum(axis=0) / max(len(original), 1)  # (vars,), share of rows observed
         self.budget = np.floor(SHARE * original.sum(axis=0)).astype(np.int64)
         self.counts = np.zeros((len(FOLDS), self.n_vars, N_CLASSES), dtype=np.int64)
         self.cells = np.zeros((self.n_vars, N_CLASSES), dtype=np.int64)
         self.of_column = np.zeros(self.n_vars, dtype=np.int64)  # cells hidden in each
         self.n_events = np.zeros((self.n_vars, N_CLASSES), dtype=np.int64)
-        self.hidden: list[tuple[IntArray, IntArray]] = []
+        self.rows: list[int] = []  # of the cells that are hidden
+        self.columns: list[int] = []
+        self.event: list[int] = []  # which event hid each
+        self.n_placed = 0
         self.rows_of = [np.flatnonzero(fold == f) for f in FOLDS]
 
     def place(self, event: Event) -> bool:
@@ -67,19 +79,13 @@ class Board:
         fold = int(np.argmin(so_far))
         if not len(self.rows_of[fold]):
             return False
-        n_runs, most, best = len(event.column), 0, None
-        look = self._try if n_runs > 1 else self._try_alone
-        for place in self._places(event, fold):
-            spot = look(event, place, fold)
-            n_fit = int(np.count_nonzero(spot.fits))
-            if n_fit > most:
-                most, best = n_fit, spot
-            if n_fit == n_runs:
-                break
-        if best is None:
-            return False
-        self._hide(event, fold, best)
-        return True
+        cells = self._lay_few(event, fold) if len(event.column) <= FEW else self._lay_many(event, fold)
+        for row, column in cells:
+            self.rows.append(row)
+            self.columns.append(column)
+        self.event += [self.n_placed] * len(cells)
+        self.n_placed += bool(cells)
+        return bool(cells)
 
     def _places(self, event: Event, fold: int) -> list[int]:
         """First rows to try an event at."""
@@ -99,8 +105,88 @@ class Board:
         chosen: IntArray = np.where(self.rng.random(len(series)) < 0.5, first, last)[last >= first]
         return chosen
 
-    def _try(self, event: Event, at: int, fold: int) -> _Spot:
-        """Which runs fit at a place."""
+    # ------------------------------------------------------------ events of a few runs, as most are
+
+    def _lay_few(self, event: Event, fold: int) -> list[tuple[int, int]]:
+        """Hide the runs that fit at the best of some places, one by one; the cells (row, column) hidden."""
+        runs = list(
+            zip(*(x.tolist() for x in (event.column, event.offset, event.length, event.code)), strict=True)
+        )
+        best: list[_Run] = []
+        for at in self._places(event, fold):
+            fit = [found for run in runs if (found := self._fit(run, at, event, fold)) is not None]
+            if len(fit) > len(best):
+                best = fit
+            if len(fit) == len(runs):
+                break
+        cells: list[tuple[int, int, int]] = []
+        for k, run in enumerate(best):
+            base = run.column * self.n_rows
+            rows = [row for row in range(run.begin, run.end) if self._seen[base + row]]
+            self.owner[self.source[rows], run.column] = fold
+            self.taken[run.low : run.high, run.column] = True
+            self.counts[fold, run.column, run.code] += len(rows)
+            self.cells[run.column, run.code] += len(rows)
+            self.of_column[run.column] += len(rows)
+            self.n_events[run.column, run.code] += 1
+            cells += [(row, k, run.column) for row in rows]
+        return [(row, column) for row, _, column in sorted(cells)]
+
+    def _fit(self, run: tuple[int, int, int, int], at: int, event: Event, fold: int) -> _Run | None:
+        """The same question as `_try` answers, for one run: searching bytes is faster than small arrays."""
+        column, offset, length, code = run
+        first, past = int(self.first[at]), int(self.past[at])
+        begin = at + offset
+        if event.edge and at != first:
+            begin = at + event.span - length
+        end = begin + length
+        base = column * self.n_rows
+        n_cells = self._seen.count(1, base + begin, base + end)
+        if not n_cells or 2 * n_cells < self.density[column] * length:
+            return None
+        if self._taken.find(1, base + max(begin - 1, first), base + min(end + 1, past)) >= 0:
+            return None
+        there = column * len(self.owner) + int(self.source[begin])
+        free = self._owner.count(NOT_HIDDEN, there, there + length) + self._owner.count(
+            fold, there, there + length
+        )
+        if free < length:
+            return None
+        low = max(self._seen.rfind(1, base + first, base + begin) + 1 - base, first)
+        high = self._seen.find(1, base + end, base + past)
+        high = past if high < 0 else high - base
+        if class_of(high - low, low <= first or high >= past) != code:
+            return None
+        return _Run(column, code, begin, end, low, high)
+
+    # ------------------------------------------------------------ events of many columns
+
+    def _lay_many(self, event: Event, fold: int) -> list[tuple[int, int]]:
+        """As `_lay_few`, all runs at once."""
+        best: tuple[BoolArray, tuple[IntArray, IntArray], IntArray, IntArray] | None = None
+        for at in self._places(event, fold):
+            found = self._try(event, at, fold)
+            if best is None or found[0].sum() > best[0].sum():
+                best = found
+            if found[0].all():
+                break
+        if best is None or not best[0].any():
+            return []
+        fits, (row, run), low, high = best
+        column, code = event.column[run], event.code[run]
+        self.owner[self.source[row], column] = fold
+        np.add.at(self.counts[fold], (column, code), 1)
+        np.add.at(self.cells, (column, code), 1)
+        np.add.at(self.of_column, column, 1)
+        self.n_events[event.column[fits], event.code[fits]] += 1
+        for k in np.flatnonzero(fits).tolist():
+            self.taken[low[k] : high[k], event.column[k]] = True
+        return list(zip(row.tolist(), column.tolist(), strict=True))
+
+    def _try(
+        self, event: Event, at: int, fold: int
+    ) -> tuple[BoolArray, tuple[IntArray, IntArray], IntArray, IntArray]:
+        """Which runs fit at a place, the cells (row, run) they would hide, and the gaps that would be seen."""
         begin = at + event.offset
         if event.edge and at != self.first[at]:  # at the end: runs end together
             begin = at + event.span - event.length
@@ -127,44 +213,15 @@ class Board:
         # Half as many cells as such a run usually holds: a column sampled every third row has a third of them.
         fits &= (2 * cells.sum(axis=0) >= self.density[columns] * event.length) & cells.any(axis=0)
         row, run = np.nonzero(cells & fits)
-        return _Spot(fits, row + rows.start, run, low, high)
-
-    def _try_alone(self, event: Event, at: int, fold: int) -> _Spot:
-        """The same for an event of one run, as most are: in a quarter of the time."""
-        column, length = int(event.column[0]), int(event.length[0])
-        begin = at + int(event.offset[0])
-        end = begin + length
-        first, past = int(self.first[at]), int(self.past[at])
-        low, high = np.array([begin]), np.array([end])
-        if begin > first and not self.observed[begin - 1, column]:
-            low = self._run(low - 1, event.column)[0]
-        if end < past and not self.observed[end, column]:
-            high = self._run(high, event.column)[1]
-        cells = self.observed[begin:end, column]
-        owner = self.owner[self.source[begin:end], column]
-        n_cells = np.count_nonzero(cells)
-        fits = (
-            n_cells > 0
-            and 2 * n_cells >= self.density[column] * length
-            and not self.taken[max(begin - 1, first) : end + (end < past), column].any()
-            and not (cells & (owner >= 0) & (owner != fold)).any()
-            and (gap_class(high - low, (low <= first) | (high >= past)) == event.code).all()
-        )
-        row = np.flatnonzero(cells) + begin if fits else np.zeros(0, dtype=np.intp)
-        return _Spot(np.array([fits]), row, np.zeros_like(row), low, high)
+        return fits, (row + rows.start, run), low, high
 
     def _run(self, row: IntArray, column: IntArray) -> tuple[IntArray, IntArray]:
         """Where the real gap that holds a cell begins and ends."""
         at = np.searchsorted(self.keys, column * (self.n_rows + 1) + row, side="right") - 1
         return self.runs.start[at], self.runs.stop[at]
 
-    def _hide(self, event: Event, fold: int, spot: _Spot) -> None:
-        column, code = event.column[spot.run], event.code[spot.run]
-        self.owner[self.source[spot.row], column] = fold
-        np.add.at(self.counts[fold], (column, code), 1)
-        np.add.at(self.cells, (column, code), 1)
-        np.add.at(self.of_column, column, 1)
-        self.n_events[event.column[spot.fits], event.code[spot.fits]] += 1
-        self.hidden.append((spot.row, column))
-        for run in np.flatnonzero(spot.fits).tolist():
-            self.taken[spot.low[run] : spot.high[run], event.column[run]] = True
+
+def _as_bytes(table: npt.NDArray[Byte]) -> tuple[bytearray, npt.NDArray[Byte]]:
+    """A copy of a table (rows, vars) of one-byte numbers, column by column, and the same memory as a table."""
+    flat = bytearray(np.ascontiguousarray(table.T).tobytes())
+    return flat, np.frombuffer(flat, dtype=table.dtype).reshape(table.shape[::-1]).T

@@ -59,14 +59,17 @@ class Rehearsal:
 def rehearse_until_clear(panel: Panel, rng: Generator) -> list[Rehearsal]:
     """Rehearsals with fresh placements, until every kind of gap that the panel has was tried often enough.
 
-    A large panel has room for many events in one round, and rounds would take too long.
+    A large panel has room for many events in one round, and rounds would take too long. In rounds every fold
+    has one copy, not two: the next round adds more than a second copy does, at the same price.
     """
     observed = panel.observed
     wanted = Gaps.of(observed, panel.starts).count(panel, panel.known) > 0
     tried = np.zeros((panel.n_vars, N_CLASSES), dtype=np.intp)
     rounds: list[Rehearsal] = []
-    for _ in range(int(np.clip(CELLS_OF_ROUNDS // max(observed.size, 1), 1, ROUNDS))):
-        rounds.append(rehearse(panel, rng, rounds[-1].owner if rounds else None))
+    most = int(np.clip(CELLS_OF_ROUNDS // max(observed.size, 1), 1, ROUNDS))
+    for _ in range(most):
+        owner = rounds[-1].owner if rounds else None
+        rounds.append(rehearse(panel, rng, owner, each=2 if most == 1 else 1))
         first = _first_cells(rounds[-1])
         np.add.at(tried, (rounds[-1].column[first], rounds[-1].code[first]), 1)
         if (tried >= ENOUGH)[wanted].all():
@@ -80,8 +83,11 @@ def _first_cells(r: Rehearsal) -> IntArray:
     return first
 
 
-def rehearse(panel: Panel, rng: Generator, owner: Codes | None = None) -> Rehearsal:
-    """Hide cells in copies of the panel; `owner` says in which fold a cell was hidden in rounds before this one."""
+def rehearse(panel: Panel, rng: Generator, owner: Codes | None = None, *, each: int = 2) -> Rehearsal:
+    """Hide cells in copies of the panel, of a small one `each` so many for a fold.
+
+    `owner` says in which fold a cell was hidden in rounds before this one.
+    """
     observed = panel.observed
     alive = panel.known
     runs = find_runs(observed, panel.starts)
@@ -90,7 +96,7 @@ def rehearse(panel: Panel, rng: Generator, owner: Codes | None = None) -> Rehear
         runs = runs.take(n_absent[runs.stop] - n_absent[runs.start] < runs.length)
     has_gaps = bool(alive[runs.column].any())
     edges = bool((runs.edge & alive[runs.column]).any())
-    stretches, folds = _copies(panel, rng, edges, 2 if owner is None else 1)
+    stretches, folds = _copies(panel, rng, edges, each)
     copies = panel.take(stretches)
     source = np.concatenate([np.arange(a, b) for _, a, b in stretches] or [np.zeros(0, dtype=np.intp)])
     sizes = np.diff(np.append(copies.starts, copies.n_rows))
@@ -220,10 +226,7 @@ def _place_where_evidence_is_thin(board: Board, events: Events, rng: Generator) 
 
 def _finished(board: Board, panel: Panel) -> Rehearsal:
     """The copies of the board with all that was hidden."""
-    none = np.zeros(0, dtype=np.intp)
-    row = np.concatenate([none, *(row for row, _ in board.hidden)])
-    column = np.concatenate([none, *(column for _, column in board.hidden)])
-    sizes = [len(row) for row, _ in board.hidden]
+    row, column = np.array(board.rows, dtype=np.intp), np.array(board.columns, dtype=np.intp)
     truth = board.copies.values[row, column]
     values = board.copies.values.copy()
     values[row, column] = np.nan
@@ -239,7 +242,7 @@ def _finished(board: Board, panel: Panel) -> Rehearsal:
         truth=truth,
         row=row,
         column=column,
-        event=np.repeat(np.arange(len(sizes)), sizes),
+        event=np.array(board.event, dtype=np.intp),
         fold=board.fold[row].astype(np.int8),
         code=gaps.code[at],
         distance=gaps.distance[at],
