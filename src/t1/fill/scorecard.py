@@ -42,7 +42,17 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Scorecard:
-    """Scores by column and gap class; totals are of errors / the column's spread, in the mix of the gaps."""
+    """Scores by column and gap class; totals are of errors / the column's spread, in the mix of the gaps.
+
+    >>> import numpy as np, t1
+    >>> table = np.sin(np.arange(300) / 5)[:, None] * [1.0, 2.0]
+    >>> table[100:104, 0] = np.nan
+    >>> card = t1.impute(table, budget="fast").scorecard
+    >>> [(score.column, score.gap, score.missing) for score in card.scores]
+    [('x0', '2-5', 4)]
+    >>> card.scaled_mae < card.linear_scaled_mae
+    True
+    """
 
     scores: tuple[Score, ...]
     missing: int
