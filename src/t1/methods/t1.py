@@ -97,6 +97,14 @@ class T1Fill:
 
 
 def _network(learning: Learning) -> Network:
+    """The pretrained network; nobody changes it, so it serves all rounds of a rehearsal and the fill."""
+    if learning.network is None:
+        learning.network = _load(learning)
+    network: Network = learning.network
+    return network
+
+
+def _load(learning: Learning) -> Network:
     if learning.engine == "onnx":
         return OnnxT1.pretrained(learning.weights)
     from t1.device import resolve_device  # torch takes a second or two to import
