@@ -47,11 +47,15 @@ class T1Fill:
             periods=dict(learning.periods),
         )
 
-    def fill(self, panel: Panel) -> Fill:
-        """Each series by itself; columns of which the fit knew nothing have no answer."""
+    def fill(self, panel: Panel, stride: int = STRIDE) -> Fill:
+        """Each series by itself; columns of which the fit knew nothing have no answer.
+
+        `stride` is how many rows there are from one window to the next.
+        """
         out = np.full((3, *panel.values.shape), np.nan)
         usual = next((p for p in self.periods.values() if p is not None), None)
-        stride = STRIDE if len(self.groups) <= 1 else WIDE_STRIDE
+        if len(self.groups) > 1:
+            stride = max(stride, WIDE_STRIDE)
         for key, span in zip(panel.ids, panel.spans, strict=True):
             period = self.periods.get(key, usual)
             for group, relation in zip(self.groups, self.relations, strict=True):
