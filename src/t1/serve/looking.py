@@ -50,6 +50,7 @@ def look_at(source: Path, options: Mapping[str, Any], max_unpacked: int, max_cel
         "missing": int(missing.sum()),
         "time": list(_names(file.time_column)),
         "id": list(_names(file.id_column)),
+        "found": _written(file),
         "all_columns": names[:MOST_TOLD],
         "left_alone": dict(list(file.passed_through.items())[:MOST_TOLD]),
         "columns": [_column(file, j) for j in range(min(len(file.columns), MOST_TOLD))],
@@ -74,6 +75,24 @@ def explain_at(
         raise InputError(told(error, source, model), cure=error.cure, option=option) from None
     plain: dict[str, Any] = json.loads(json.dumps(found.to_dict(), default=str))
     return plain
+
+
+def _written(file: Any) -> dict[str, str]:
+    """How a text file is written, by the names of the options that say so."""
+    from t1.data.csv.dialect import BLANKS
+    from t1.data.csv.file import CsvFile
+    from t1.data.reshape import Reshaped
+
+    if isinstance(file, Reshaped):
+        file = file.file
+    if not isinstance(file, CsvFile):
+        return {}
+    separator = file.layout.separator
+    return {
+        "separator": "blanks" if separator == BLANKS else separator.decode("latin-1"),
+        "decimal": file.decimal.decode("latin-1"),
+        "encoding": file.wide or file.encoding,
+    }
 
 
 def _names(given: Any) -> tuple[str, ...]:

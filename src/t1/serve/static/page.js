@@ -99,6 +99,13 @@ function fillChoices() {
     const found = chosen.length ? `found: ${chosen.join(" + ")}` : "found: none";
     $(id).replaceChildren(new Option(found, ""), ...names.map(name => new Option(name, `=${name}`)));
   }
+  const text = look && Object.keys(look.found).length > 0, sheets = /\.xlsx$/i.test(file.name);
+  for (const one of document.querySelectorAll(".of-text")) one.hidden = look && !text;
+  document.querySelector(".of-sheet").hidden = look && !sheets;
+  for (const name of ["separator", "decimal", "encoding"]) {
+    const [first, ...others] = $(`r-${name}`).options, value = look?.found[name];
+    first.text = value ? `found: ${others.find(one => one.value === value)?.text ?? value}` : "found";
+  }
 }
 
 function forgetGuesses() {
@@ -119,10 +126,10 @@ function readingOptions() {
   for (const name of ["time", "id"]) if ($(`r-${name}`).value) options[name] = $(`r-${name}`).value.slice(1);
   if (text("r-missing")) options.missing_values = text("r-missing").split(",").map(part => part.trim()).filter(Boolean);
   if (text("r-format")) options.time_format = text("r-format");
-  for (const name of ["separator", "decimal", "layout"]) if ($(`r-${name}`).value) options[name] = $(`r-${name}`).value;
+  for (const name of ["separator", "decimal", "encoding", "layout"]) if ($(`r-${name}`).value) options[name] = $(`r-${name}`).value;
   if (text("r-header")) options.header_row = Number(text("r-header"));
   if (text("r-sheet")) options.sheet = text("r-sheet");
-  if ($("r-dayfirst").checked) options.dayfirst = true;
+  for (const [id, name] of [["r-units", "units_row"], ["r-dayfirst", "dayfirst"]]) if ($(id).value) options[name] = $(id).value === "yes";
   if ($("r-sentinels").checked) options.keep_sentinels = true;
   const kind = {}, exclude = [];
   for (const row of document.querySelectorAll("#columns tbody tr")) {
