@@ -144,8 +144,14 @@ def test_the_whole_way_with_a_broken_file(visit, width, tmp_path):
     tab.wait_for_selector("#alert:not([hidden])")
     assert "damaged" in tab.inner_text("#alert") and "again" in tab.inner_text("#alert")
     assert str(tmp_path) not in tab.inner_text("main") and tab.locator("#fill").is_disabled()
+    assert not tab.locator("#columns").is_visible() and not tab.locator("#options").is_visible()
     fits(tab, width)
     accessible(tab)
+    torn = tmp_path / "torn.csv"
+    torn.write_bytes(csv_of(waves(60)) + b"1,2,3,4,5,6,7\n")
+    tab.click("#other-file")
+    tab.set_input_files("#file", torn)
+    tab.locator("#alert", has_text="Between cells").wait_for()  # the option by its label
     # a wrong correction is told beside its field, with the same words as on the command line
     tab.click("#other-file")
     odd = tmp_path / "odd.csv"
@@ -162,6 +168,7 @@ def test_the_whole_way_with_a_broken_file(visit, width, tmp_path):
     tab.fill("#r-header", "")
     tab.locator("#r-header").press("Tab")
     tab.wait_for_selector("#alert", state="hidden")
+    assert tab.inner_text("#r-separator option:first-child") == "found: comma"
     tab.uncheck("#columns tbody tr:nth-child(2) input")
     tab.locator("#columns tr.out").wait_for()
     tab.click("#options > summary")

@@ -96,7 +96,7 @@ function leftAlone() {
 function fillChoices() {
   const names = look ? look.all_columns : [];
   for (const [id, chosen] of [["r-time", look ? look.time : []], ["r-id", look ? look.id : []]]) {
-    const found = chosen.length ? `found: ${chosen.join(" + ")}` : "found: none";
+    const found = !look ? "found" : chosen.length ? `found: ${chosen.join(" + ")}` : "found: none";
     $(id).replaceChildren(new Option(found, ""), ...names.map(name => new Option(name, `=${name}`)));
   }
   const text = look && Object.keys(look.found).length > 0, sheets = /\.xlsx$/i.test(file.name);
