@@ -12,7 +12,12 @@ export function el(tag, props = {}, ...children) {
 export function tell(problem) {
   document.querySelectorAll(".wrong").forEach(one => one.classList.remove("wrong"));
   if (!problem) { $("alert").hidden = true; return; }
-  if (problem.status === 401) { $("token").hidden = false; $("token-text").focus(); return; }
+  if (problem.status === 401) {
+    $("token").hidden = false;
+    $("token-wrong").hidden = !$("token-text").value;
+    $("token-text").focus();
+    return;
+  }
   $("alert").textContent = [problem.detail, problem.cure].filter(Boolean).map(labelled).join("\n");
   $("alert").hidden = false;
   const field = problem.field && document.querySelector(`[data-field="${CSS.escape(problem.field)}"]`);

@@ -244,6 +244,8 @@ const megabytes = n => n >= 1e9 ? `${Number((n / 1e9).toPrecision(3))} GB` : `${
 
 async function begin() {
   about = await attempt(() => ask("GET", "/v1/about"));
+  document.body.dataset.ready = "yes";
+  if (!about && !$("token").hidden) { $("prepare").hidden = $("job").hidden = true; return; }
   if (about) {
     $("token").hidden = true;
     $("version").textContent = about.version;
@@ -251,7 +253,6 @@ async function begin() {
     $("o-method").replaceChildren($("o-method").options[0], ...Object.entries(about.methods).map(([name, title]) => new Option(title, name)));
   }
   route();
-  document.body.dataset.ready = "yes";
 }
 
 // ---------------------------------------------------------------- listening
