@@ -14,6 +14,7 @@ from t1.panel import Panel
 FOLDS = (0, 1, 2)  # a hidden cell is judged by what was learned from those of the other folds
 SHARE = 0.25  # of a column's observed cells are hidden at most, in all copies together
 PLACES = 16  # tried for each event
+DENSE = 0.9  # share of rows observed above which gaps are seldom beside each other
 FEW = 8  # runs of an event: with more, arrays are faster
 NOT_HIDDEN = 255  # the byte of -1
 
@@ -68,6 +69,7 @@ class Board:
         self.event: list[int] = []  # which event hid each
         self.n_placed = 0
         self.rows_of = [np.flatnonzero(fold == f) for f in FOLDS]
+        self._found: dict[tuple[int, int, int], IntArray] = {}  # what `_whole_gaps` gave
 
     def place(self, event: Event) -> bool:
         """Hide an event in a copy, where it touches no other and keeps its class; False: there is no room."""
@@ -92,11 +94,29 @@ class Board:
         if event.edge:
             at = self._ends(fold, event)
         else:  # an observation before and after, in the same series
-            rows = self.rows_of[fold]
+            rows = self._whole_gaps(event, fold)
+            rows = rows if len(rows) else self.rows_of[fold]
             at = rows[self.rng.integers(0, len(rows), PLACES)]
             at = at[(at > self.first[at]) & (at + event.span < self.past[at])]
         places: list[int] = at.tolist()
         return places
+
+    def _whole_gaps(self, event: Event, fold: int) -> IntArray:
+        """Of a column with many gaps: first rows at which a run would be a gap of just its length.
+
+        Elsewhere it would join the gaps beside it, and be seen as one that is longer than those of the panel.
+        """
+        column, length = int(event.column[0]), int(event.length[0])
+        if len(event.column) > 1 or self.density[column] > DENSE:
+            return np.zeros(0, dtype=np.intp)
+        key = (column, length, fold)
+        if key not in self._found:
+            seen, rows = self.observed[:, column], self.rows_of[fold]
+            rows = rows[(rows > self.first[rows]) & (rows + length < self.past[rows])]
+            n_before = np.append(0, np.cumsum(seen))
+            inside = n_before[rows + length] - n_before[rows]
+            self._found[key] = rows[seen[rows - 1] & seen[rows + length] & (inside > 0)]
+        return self._found[key]
 
     def _ends(self, fold: int, event: Event) -> IntArray:
         """First rows for an event at the beginning or the end of a stretch."""
