@@ -22,6 +22,8 @@ from t1.fill.rules import Rules
 from t1.methods.base import Fill, Learning, LeftOut
 from t1.methods.columns import Linear, Locf, Mean, Nearest
 from t1.methods.simple import linear
+from t1.methods.t1 import T1Fill
+from t1.methods.windows import STRIDE
 from t1.panel import Panel
 
 NAN = np.nan
@@ -393,3 +395,19 @@ def test_where_linear_is_exact_linear_fills():
     table[rng.random(table.shape) < 0.05] = NAN
     fitted = fit_panel(Panel.of(table), Learning(), tune=False)
     assert fitted.blend.label(0, 0) == "linear"
+
+
+def test_in_rounds_t1_is_judged_with_windows_further_apart_but_fills_with_near_ones(monkeypatch):
+    strides, real = [], T1Fill.fill
+
+    def fill(self, panel, stride=STRIDE):
+        strides.append(stride)
+        return real(self, panel, stride)
+
+    monkeypatch.setattr(T1Fill, "fill", fill)
+    panel = Panel.of(holes(driven(300, 3), 0.1))
+    fitted = fit_panel(panel, Learning(), method="t1-zero")
+    assert len(strides) > 1 and set(strides) == {module.QUICK_STRIDE}
+    strides.clear()
+    fitted.fill(panel)
+    assert strides == [STRIDE]
