@@ -177,7 +177,7 @@ class LiveFill:
     def _told(self, id: Any, track: Track, fresh: list[int], before: int | None) -> list[LiveRow]:
         """The rows that are new, those whose fills have moved, and those that will not be told again."""
         assert track.end is not None
-        filled, lo, hi = self._fill(id, track)
+        filled, lo, hi = self._fill(id, track.values, track.end)
         known = ~np.isnan(track.values)
         first = track.end - track.memory + 1  # the clock's number of the first remembered row
         oldest = track.end - self.lag
@@ -210,16 +210,15 @@ class LiveFill:
             status=status,
         )
 
-    def _fill(self, id: Any, track: Track) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _fill(self, id: Any, rows: FloatArray, end: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The remembered rows filled, and the ends of the intervals, each (memory, vars)."""
-        assert track.end is not None
-        judged, memory = self.judged, track.memory
-        values = track.values.copy()
+        judged, memory = self.judged, len(rows)
+        values = rows.copy()
         lo, hi = np.full_like(values, np.nan), np.full_like(values, np.nan)
         known = ~np.isnan(values)
         if known[-self.lag - 1 :].all() or not known.any():
             return values, lo, hi
-        whole = Panel.of(values, self.columns, ids=[id], phase=[track.end - memory + 1])
+        whole = Panel.of(values, self.columns, ids=[id], phase=[end - memory + 1])
         panel = unwind(whole, judged.circles, judged.centres)
         gaps = Gaps.of(panel.observed, panel.starts)
         is_open = open_gaps(gaps, memory, memory)
