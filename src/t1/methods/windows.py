@@ -83,7 +83,7 @@ def fill_series(
         means, seen = _block_means(values, observed, rate)
         known = seen.any(axis=0)
         step = None if period is None or period < 3 * rate else round(period / rate)
-        blocks = None if asked is None else np.pad(asked, (0, -len(asked) % rate)).reshape(-1, rate).any(axis=1)
+        blocks = None if asked is None else _blocks(asked, rate)
         means = np.where(seen, means, np.nan)
         coarse = run_windows(network, means, seen, step, relation, n_own, stride, blocks)
         weight = np.where(far & known, np.minimum(distance / (NEAR * rate / RATES[0]), 1.0), 0.0)
@@ -126,9 +126,12 @@ def fill_ends(network: Network, values: Float32Array, period: int | None, relati
     known = np.where(observed, values, 0).astype(np.float32)
     wide = (time, n * n_vars)  # all stretches side by side: each looks for its own periods
     season = season_beside(
-        known.transpose(1, 0, 2).reshape(wide), observed.transpose(1, 0, 2).reshape(wide), period
+        known.transpose(1, 0, 2).reshape(wide),
+        observed.transpose(1, 0, 2).reshape(wide),
+        period,
+        time - window,
     )
-    beside = [part.reshape(time, n, n_vars).transpose(1, 0, 2)[:, -window:] for part in season]
+    beside = [part.reshape(window, n, n_vars).transpose(1, 0, 2) for part in season]
     last, seen = known[:, -window:], observed[:, -window:]
     out = np.empty((3, n, window, n_vars), dtype=np.float32)
     at_once = max(1, ROWS // n_vars)
@@ -172,7 +175,7 @@ def run_windows(
     known = np.where(observed, values, 0).astype(np.float32)
     season = season_beside(known, observed, period)
     begin = starts(n, window, min(stride, window))
-    has_gap = ~observed[:, :n_own].all(axis=1)
+    has_gap = np.any(~observed[:, :n_own], axis=1)
     if asked is not None:
         has_gap[:length] &= asked
     gappy = np.concatenate([[0], np.cumsum(has_gap)])
@@ -196,6 +199,11 @@ def _widened(rows: BoolArray, by: int) -> BoolArray:
     """The rows (time,) up to so many beside those that are True."""
     near = np.cumsum(np.pad(rows, (by + 1, by)))
     return np.asarray(near[2 * by + 1 :] > near[: -2 * by - 1], dtype=bool)
+
+
+def _blocks(rows: BoolArray, rate: int) -> BoolArray:
+    """Which blocks of `rate` rows have any that is True."""
+    return np.asarray(np.pad(rows, (0, -len(rows) % rate)).reshape(-1, rate).any(axis=1), dtype=bool)
 
 
 def _window(network: Network) -> int:
@@ -252,22 +260,29 @@ def guesses(
     return out
 
 
-def season_beside(known: Float32Array, observed: BoolArray, period: int | None) -> list[Float32Array]:
-    """The two nearest observations of the same phase before and after each cell, and their weight."""
-    if period is None or period >= len(known):
-        return [np.zeros_like(known)] * 4
+def season_beside(
+    known: Float32Array, observed: BoolArray, period: int | None, first: int = 0
+) -> list[Float32Array]:
+    """The two nearest observations of the same phase before and after each cell, and their weight.
+
+    Of the rows from `first` on; the ones before them are only looked at.
+    """
+    n, shape = len(known), (len(known) - first, *known.shape[1:])
+    if period is None or period >= n:
+        return [np.zeros(shape, dtype=np.float32)] * 4
     full, half, none = np.array([1, 0.5, 0], dtype=np.float32)
     parts = []
     for direction in (-1, 1):
-        total, weight = np.zeros_like(known), np.zeros_like(known)
+        total, weight = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
         for away in range(1, PERIODS_AWAY + 1):
             shift = away * period
-            if shift >= len(known) or (weight >= 1.5).all():
+            begin, end = (max(first, shift), n) if direction < 0 else (first, n - shift)
+            if begin >= end or (weight >= 1.5).all():
                 break
-            if direction < 0:
-                here, there = slice(shift, None), slice(None, -shift)
-            else:
-                here, there = slice(None, -shift), slice(shift, None)
+            here, there = (
+                slice(begin - first, end - first),
+                slice(begin + direction * shift, end + direction * shift),
+            )
             share = np.where(weight[here] == 0, full, np.where(weight[here] == 1, half, none))
             share *= observed[there]
             total[here] += share * known[there]
