@@ -29,9 +29,14 @@ source, target, how, method, model = sys.argv[1:]
 base = resource.getrusage(resource.RUSAGE_SELF)
 began = time.perf_counter()
 fit = FitOptions(method=None if method == "all" else method, budget="fast")
-done = (impute_stretches if how == "stretches" else impute_file)(
+def tell(rows, of):
+    now = resource.getrusage(resource.RUSAGE_SELF)
+    print(f"{rows:,} rows written: {now.ru_utime + now.ru_stime:.0f} s of processor time, "
+          f"{now.ru_maxrss / 1024:,.0f} MB at most", file=sys.stderr, flush=True)
+stretches = how == "stretches"
+done = (impute_stretches if stretches else impute_file)(
     source, target, reading={}, fit_options=FitOptions() if model else fit, fill_options=FillOptions(),
-    model=model or None,
+    model=model or None, **({"on_rows": tell} if stretches else {}),
 )
 used = resource.getrusage(resource.RUSAGE_SELF)
 cpu = used.ru_utime + used.ru_stime - base.ru_utime - base.ru_stime
@@ -91,6 +96,7 @@ def main() -> None:
     parser.add_argument(
         "--one-fit", action="store_true", help="fit once, to a sample; told are the fills only"
     )
+    parser.add_argument("--trace", action="store_true", help="tell time and memory with every piece")
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="for the files, which are deleted")
     a = parser.parse_args()
     print("| rows | file, MB | filled | clock, s | processor, s | rows / processor s | peak, MB | equal |")
@@ -108,7 +114,8 @@ def main() -> None:
                 ran = subprocess.run(
                     [sys.executable, "-c", FILL, source, target, how, a.method, model],
                     check=True,
-                    capture_output=True,
+                    stdout=subprocess.PIPE,
+                    stderr=None if a.trace else subprocess.DEVNULL,
                     text=True,
                 )
                 told = json.loads(ran.stdout)

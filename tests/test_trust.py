@@ -426,7 +426,7 @@ def test_10_the_coarse_pass_sees_only_what_was_observed(monkeypatch):
     """What the network makes of a gap at a coarse rate moves the level of the fill, and is never data."""
     seen_at: list[tuple[np.ndarray, np.ndarray]] = []
 
-    def spy(network, values, observed, period, relation, n_own, stride):
+    def spy(network, values, observed, *others):
         seen_at.append((values, observed))
         return windows.Levels.empty(values.shape)
 

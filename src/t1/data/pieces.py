@@ -17,7 +17,7 @@ from t1.data.reshape import reshape
 from t1.data.sentinels import drop_sentinels
 from t1.errors import InputError
 
-CELLS = 4 << 20  # of a piece, about: bounds the memory
+CELLS = 2 << 20  # of a piece, about: bounds the memory
 ROWS = (1 << 15, 1 << 19)  # of a piece, at least and at most
 STRETCHES = 8  # of the sample
 STRETCH_ROWS = 12288

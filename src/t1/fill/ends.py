@@ -69,7 +69,7 @@ def rehearse_ends(panel: Panel, rng: Generator, memory: int) -> Ends | None:
     if not len(places):
         return None
     ends = places[(len(places) * (np.arange(n) + rng.random(n)) / n).astype(np.intp)]
-    silent = _silence(observed, panel.starts)
+    silent = silence(observed, panel.starts)
     gappy = np.flatnonzero((~observed).any(axis=1) & observed.any(axis=1))
     owner = np.full(observed.shape, -1, dtype=np.int8)
     left = np.floor(SHARE * observed.sum(axis=0))
@@ -156,7 +156,7 @@ def open_gaps(gaps: Gaps, n_rows: int, memory: int) -> BoolArray:
     return np.asarray(last[run] % memory == memory - 1, dtype=bool)
 
 
-def _silence(observed: BoolArray, starts: IntArray) -> IntArray:
+def silence(observed: BoolArray, starts: IntArray) -> IntArray:
     """For how many rows each cell's column has been silent, this one included; 0 where observed (rows, vars)."""
     rows = np.arange(len(observed))[:, None]
     first = np.zeros(len(observed), dtype=np.intp)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from t1.fill.ends import LAG, end_class, open_gaps
 from t1.fill.gaps import N_INNER, Gaps
 from t1.fill.judged import JudgedFill, fill_end
 from t1.fill.rules import Rules
+from t1.live.adapt import SAME, Trial, Widths, draw_trial
 from t1.live.track import Track
 from t1.methods.base import FittedMethod
 from t1.methods.t1 import T1Fill
@@ -40,6 +41,14 @@ class LiveRow:
     lo: FloatArray  # (vars,), NaN where observed
     hi: FloatArray
     status: str  # newest: first told; revised: told again; final: not told again
+
+
+class _Table(NamedTuple):
+    """The remembered rows (memory, vars), filled, and the ends of their intervals."""
+
+    values: FloatArray
+    lo: FloatArray
+    hi: FloatArray
 
 
 def with_engine(judged: JudgedFill, engine: str) -> JudgedFill:
@@ -125,7 +134,8 @@ class LiveFill:
         if track is None:
             n = len(self.columns)
             memory, shown = np.full((self.judged.memory, n), np.nan), np.full((self.lag + 1, n), np.nan)
-            track = self.tracks[id] = Track(values=memory, shown=shown, step=self.step)
+            widths = Widths.of_the_fit(n)
+            track = self.tracks[id] = Track(values=memory, shown=shown, widths=widths, step=self.step)
             if when is None:
                 track.end = self.first_row - 1  # rows that are only counted go on after the fitted table
         before, jumps = track.end, track.jumps
@@ -177,7 +187,12 @@ class LiveFill:
     def _told(self, id: Any, track: Track, fresh: list[int], before: int | None) -> list[LiveRow]:
         """The rows that are new, those whose fills have moved, and those that will not be told again."""
         assert track.end is not None
-        filled, lo, hi = self._fill(id, track)
+        is_newest = before is None or track.end > before
+        trial = draw_trial(track.values, track.end, self.lag) if is_newest else None
+        now, *tried = self._fill(id, track, [track.values, *([] if trial is None else [trial.rows])])
+        for found in tried if trial is not None else []:
+            self._learn(track, trial, found)
+        filled, lo, hi = now
         known = ~np.isnan(track.values)
         first = track.end - track.memory + 1  # the clock's number of the first remembered row
         oldest = track.end - self.lag
@@ -210,39 +225,61 @@ class LiveFill:
             status=status,
         )
 
-    def _fill(self, id: Any, track: Track) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The remembered rows filled, and the ends of the intervals, each (memory, vars)."""
+    def _learn(self, track: Track, trial: Trial, found: _Table) -> None:
+        """Make intervals wider or narrower by what became of cells that were hidden for a moment."""
+        row, column = np.nonzero(trial.counts)
+        straight = ~np.isin(column, list(self.judged.circles))
+        row, column = row[straight], column[straight]
+        truth, slack = track.values[row, column], SAME * self.judged.scale[column]
+        lo, hi = found.lo[row, column], found.hi[row, column]
+        fine = np.isfinite(lo) & np.isfinite(hi)
+        outside = (truth < lo - slack) | (truth > hi + slack)
+        if fine.any():
+            track.widths.learn(trial.kind, column[fine], outside[fine], self.calibration.level)
+
+    def _fill(self, id: Any, track: Track, tables: list[FloatArray]) -> list[_Table]:
+        """The remembered rows, as they are or with cells hidden, filled: all in one run of the network."""
         assert track.end is not None
         judged, memory = self.judged, track.memory
-        values = track.values.copy()
-        lo, hi = np.full_like(values, np.nan), np.full_like(values, np.nan)
-        known = ~np.isnan(values)
-        if known[-self.lag - 1 :].all() or not known.any():
-            return values, lo, hi
-        whole = Panel.of(values, self.columns, ids=[id], phase=[track.end - memory + 1])
+        out = [_Table(t.copy(), np.full_like(t, np.nan), np.full_like(t, np.nan)) for t in tables]
+        gappy = [t for t in out if np.isnan(t.values[-self.lag - 1 :]).any() and not np.isnan(t.values).all()]
+        if not gappy:
+            return out
+        whole = Panel.of(
+            np.concatenate([t.values for t in gappy]),
+            self.columns,
+            starts=np.arange(len(gappy)) * memory,
+            ids=[id] * len(gappy),
+            phase=[track.end - memory + 1] * len(gappy),
+        )
         panel = unwind(whole, judged.circles, judged.centres)
         gaps = Gaps.of(panel.observed, panel.starts)
-        is_open = open_gaps(gaps, memory, memory)
-        code = end_class(gaps.length, is_open)
+        is_open = open_gaps(gaps, panel.n_rows, memory)
+        gaps = replace(gaps, code=end_class(gaps.length, is_open))
         with np.errstate(over="ignore", invalid="ignore"):
-            fill, down, up = self._blended(panel, replace(gaps, code=code))
+            fill, down, up = self._blended(panel, gaps, memory)
             spread = guess_spread(self.calibration.guess, gaps.column, gaps.distance, judged.scale, down, up)
-            low, high = self.calibration.bands(fill, spread, gaps.column, code, gaps.distance)
-        wider = np.sqrt(self._beyond(code, gaps.distance, is_open))
+            low, high = self.calibration.bands(fill, spread, gaps.column, gaps.code, gaps.distance)
+        wider = np.sqrt(self._beyond(gaps.code, gaps.distance, is_open))
+        wider *= track.widths.factor(is_open, gaps.column)
         low, high = fill - (fill - low) * wider, fill + (high - fill) * wider
         self._rule(panel, gaps, fill, low, high)
-        values[gaps.row, gaps.column] = fill
-        lo[gaps.row, gaps.column], hi[gaps.row, gaps.column] = low, high
-        return values, lo, hi
+        for k, table in enumerate(gappy):
+            mine = gaps.row // memory == k
+            at = gaps.row[mine] - k * memory, gaps.column[mine]
+            table.values[at], table.lo[at], table.hi[at] = fill[mine], low[mine], high[mine]
+        return out
 
     def _beyond(self, code: Any, distance: Any, is_open: BoolArray) -> FloatArray:
         """How many times longer a column has been silent than in any rehearsed gap of its class; 1 or more."""
         reach = self.calibration.reach[code]
         return np.where(is_open & (code < N_INNER), np.fmax(distance / reach, 1.0), 1.0)
 
-    def _blended(self, panel: Panel, gaps: Gaps) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+    def _blended(
+        self, panel: Panel, gaps: Gaps, memory: int
+    ) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
         judged = self.judged
-        late = gaps.row >= panel.n_rows - self.lag - 1
+        late = gaps.row % memory >= memory - self.lag - 1
         used = np.any(judged.blend.weights[gaps.column[late], gaps.code[late]] > 0, axis=0)
         used[0] = True
         if self._needs_spread:
@@ -250,7 +287,7 @@ class LiveFill:
         fills = np.full((len(judged.methods), len(gaps)), np.nan)
         down = up = None
         for k in np.flatnonzero(used).tolist():
-            filled = fill_end(judged.methods[k], panel, panel.n_rows)
+            filled = fill_end(judged.methods[k], panel, memory)
             fills[k] = filled.values[gaps.row, gaps.column]
             if filled.down is not None and filled.up is not None:
                 down, up = filled.down[gaps.row, gaps.column], filled.up[gaps.row, gaps.column]

@@ -10,9 +10,10 @@ from torch import Tensor
 
 from t1 import checkpoint
 from t1.errors import InputError
+from t1.live.adapt import Widths
 from t1.live.track import Track
 
-KIND, VERSION = "live state", 1
+KIND, VERSION = "live state", 2
 PLAIN = ("step", "end", "anchor", "anchor_row", "dropped", "repeated", "jumps")
 
 
@@ -23,6 +24,8 @@ def save_tracks(folder: Path, columns: tuple[str, ...], lag: int, tracks: Mappin
     for k, (key, track) in enumerate(tracks.items()):
         tensors[f"values-{k}"] = torch.tensor(track.values)
         tensors[f"shown-{k}"] = torch.tensor(track.shown)
+        tensors[f"shared-{k}"] = torch.tensor(track.widths.shared)
+        tensors[f"own-{k}"] = torch.tensor(track.widths.own)
         for i, (_, values) in enumerate(track.strays):
             tensors[f"stray-{k}-{i}"] = torch.tensor(values)
         plain = {name: getattr(track, name) for name in PLAIN}
@@ -50,8 +53,12 @@ def load_tracks(folder: Path, columns: tuple[str, ...], lag: int, memory: int) -
             values, shown = tensors[f"values-{k}"].numpy(), tensors[f"shown-{k}"].numpy()
             if values.shape != (memory, len(columns)) or shown.shape != (lag + 1, len(columns)):
                 raise InputError(f"the state in {folder} is of another fill", cure=cure, option="state")
+            widths = Widths(*(np.array(tensors[f"{part}-{k}"].numpy()) for part in ("shared", "own")))
+            if widths.shared.shape != (2,) or widths.own.shape != (2, len(columns)):
+                raise InputError(f"the state in {folder} is of another fill", cure=cure, option="state")
             plain = {name: kept[name] for name in PLAIN}
-            tracks[kept["id"]] = Track(values=np.array(values), shown=np.array(shown), strays=strays, **plain)
+            arrays = {"values": np.array(values), "shown": np.array(shown)}
+            tracks[kept["id"]] = Track(**arrays, widths=widths, strays=strays, **plain)
     except (KeyError, TypeError) as error:
         raise InputError(f"{folder} was altered: {error}", cure=cure, option="state") from None
     return tracks

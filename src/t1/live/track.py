@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from t1.arrays import FloatArray
+from t1.live.adapt import Widths
 
 CONFIRMED = 3  # rows in a row that agree on another time, before the clock is taken to have jumped
 
@@ -16,6 +17,7 @@ class Track:
     """The last rows (memory, vars), NaN where missing; row `end` of the clock is the last of them."""
 
     values: FloatArray
+    widths: Widths  # of intervals, as the rows so far have them
     shown: FloatArray  # (lag + 1, vars): the fills that were last given out, NaN where there was none
     step: int | None = None  # nanoseconds between rows; None: rows are counted
     end: int | None = None

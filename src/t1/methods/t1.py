@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from t1.arrays import Float32Array, FloatArray
+from t1.arrays import BoolArray, Float32Array, FloatArray
 from t1.data.scale import Scaler
 from t1.memory import keep_freed_memory
 from t1.methods.base import Fill, Learning
@@ -47,12 +47,13 @@ class T1Fill:
             periods=dict(learning.periods),
         )
 
-    def fill(self, panel: Panel, stride: int = STRIDE) -> Fill:
+    def fill(self, panel: Panel, *, asked: BoolArray | None = None, stride: int = STRIDE) -> Fill:
         """Each series by itself; columns of which the fit knew nothing have no answer.
 
-        `stride` is how many rows there are from one window to the next.
+        Rows that are not `asked` for (rows,) only help to fill the others; `stride` is how many rows there are
+        from one window to the next.
         """
-        out = np.full((3, *panel.values.shape), np.nan)
+        fill, down, up = (np.full(panel.values.shape, np.nan) for _ in range(3))
         usual = next((p for p in self.periods.values() if p is not None), None)
         if len(self.groups) > 1:
             stride = max(stride, WIDE_STRIDE)
@@ -64,14 +65,22 @@ class T1Fill:
                     continue
                 standard = standard_rows(self.scaler, panel.values[span], group)
                 levels = fill_series(
-                    self.network, standard, period, relation, n_own=group.n_own, stride=stride
+                    self.network,
+                    standard,
+                    period,
+                    relation,
+                    n_own=group.n_own,
+                    stride=stride,
+                    asked=None if asked is None else asked[span],
                 )
-                for k, part in enumerate((levels.fill, levels.low, levels.high)):
-                    out[k, span, own] = (
-                        part[:, : group.n_own].T * self.scaler.std[own, None] + self.scaler.mean[own, None]
+                for k, j in enumerate(own.tolist()):  # column by column: a copy of all is large
+                    low, middle, high = (
+                        part[:, k] * self.scaler.std[j] + self.scaler.mean[j]
+                        for part in (levels.low, levels.fill, levels.high)
                     )
-        fill, low, high = out
-        return Fill(fill, down=np.maximum(fill - low, 0), up=np.maximum(high - fill, 0))
+                    fill[span, j] = middle
+                    down[span, j], up[span, j] = np.maximum(middle - low, 0), np.maximum(high - middle, 0)
+        return Fill(fill, down=down, up=up)
 
     def fill_ends(self, panel: Panel, length: int) -> Fill:
         """Fill the last window of each series; all have this length. Earlier rows have no answer."""

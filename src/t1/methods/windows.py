@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from t1.arrays import BoolArray, Float32Array, IntArray
+from t1.arrays import BoolArray, Float32Array, Lengths
 from t1.data.context import relate
 from t1.data.window import starts
 from t1.onnx.engine import OnnxT1
@@ -17,12 +17,13 @@ if TYPE_CHECKING:  # the ONNX engine does without torch
 
 Network: TypeAlias = "T1 | OnnxT1"
 
-ROWS = 1024  # windows times columns that go through the network at once
+ROWS = 512  # windows times columns that go through the network at once: more take memory and are no faster
 PERIODS_AWAY = 14  # how far to look for an observation of the same phase
 RATES = (4, 16, 64, 256)  # rows that are averaged into one, for gaps that the network cannot look across
 REACH = 12  # rows of a gap, at each rate, from which on the next coarser rate takes part
 STRIDE = 48  # rows from one window to the next: windows overlap by half
 WIDE_STRIDE = 72  # of tables so wide that columns are grouped: a third of the time less, 0.7 % more error
+MARGIN = 1024  # rows beside those asked for that take part, by the coarser rates: 2 x (4 + 16 + 64 + 256) and a window
 NEAR = 24.0  # rows from an observation within which the fine fill counts most
 
 
@@ -60,15 +61,19 @@ def fill_series(
     *,
     n_own: int | None = None,
     stride: int = STRIDE,
+    asked: BoolArray | None = None,
 ) -> Levels:
     """Fill a series (time, vars) in standard units, NaN where missing.
 
     Gaps longer than the network can look across get their level from the same network at a coarser rate:
-    there the mean of every `rate` rows is one row. Only the first `n_own` columns matter, the others help.
+    there the mean of every `rate` rows is one row. Only the first `n_own` columns matter, the others help; so
+    do rows that are not `asked` for (time,), whose fills are of no use.
     """
     observed = ~np.isnan(values)
     n_own = values.shape[1] if n_own is None else n_own
-    fine = run_windows(network, values, observed, period, relation, n_own, stride)
+    if asked is not None:
+        asked = _widened(asked, MARGIN)
+    fine = run_windows(network, values, observed, period, relation, n_own, stride, asked)
     length, distance = _gap_sizes(observed)
     length[:, n_own:] = 0
     for rate in RATES:
@@ -78,7 +83,9 @@ def fill_series(
         means, seen = _block_means(values, observed, rate)
         known = seen.any(axis=0)
         step = None if period is None or period < 3 * rate else round(period / rate)
-        coarse = run_windows(network, np.where(seen, means, np.nan), seen, step, relation, n_own, stride)
+        blocks = None if asked is None else _blocks(asked, rate)
+        means = np.where(seen, means, np.nan)
+        coarse = run_windows(network, means, seen, step, relation, n_own, stride, blocks)
         weight = np.where(far & known, np.minimum(distance / (NEAR * rate / RATES[0]), 1.0), 0.0)
         weight = weight.astype(np.float32)
         fine = _with_level(fine, coarse, rate, weight)
@@ -119,9 +126,12 @@ def fill_ends(network: Network, values: Float32Array, period: int | None, relati
     known = np.where(observed, values, 0).astype(np.float32)
     wide = (time, n * n_vars)  # all stretches side by side: each looks for its own periods
     season = season_beside(
-        known.transpose(1, 0, 2).reshape(wide), observed.transpose(1, 0, 2).reshape(wide), period
+        known.transpose(1, 0, 2).reshape(wide),
+        observed.transpose(1, 0, 2).reshape(wide),
+        period,
+        time - window,
     )
-    beside = [part.reshape(time, n, n_vars).transpose(1, 0, 2)[:, -window:] for part in season]
+    beside = [part.reshape(window, n, n_vars).transpose(1, 0, 2) for part in season]
     last, seen = known[:, -window:], observed[:, -window:]
     out = np.empty((3, n, window, n_vars), dtype=np.float32)
     at_once = max(1, ROWS // n_vars)
@@ -153,8 +163,9 @@ def run_windows(
     relation: Relation,
     n_own: int,
     stride: int = STRIDE,
+    asked: BoolArray | None = None,
 ) -> Levels:
-    """Windows that overlap, if they have a gap; each cell trusts the middle of a window most."""
+    """Windows that overlap, if they have a gap in rows `asked` for; each cell trusts the middle of a window most."""
     window, (length, n_vars) = _window(network), values.shape
     n = max(length, window)
     if n > length:
@@ -164,7 +175,10 @@ def run_windows(
     known = np.where(observed, values, 0).astype(np.float32)
     season = season_beside(known, observed, period)
     begin = starts(n, window, min(stride, window))
-    gappy = np.concatenate([[0], np.cumsum(~observed[:, :n_own].all(axis=1))])
+    has_gap = np.any(~observed[:, :n_own], axis=1)
+    if asked is not None:
+        has_gap[:length] &= asked
+    gappy = np.concatenate([[0], np.cumsum(has_gap)])
     begin = begin[gappy[begin + window] > gappy[begin]]
     steps = np.arange(window)
     trust = np.minimum(steps + 1, window - steps).astype(np.float32)[:, None] ** 2
@@ -177,8 +191,19 @@ def run_windows(
         for k, start in enumerate(first.tolist()):
             total[:, start : start + window] += levels[:, k] * trust
             weight[start : start + window] += trust
-    out = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
-    return Levels(*out[:, :length])
+    np.divide(total, weight, out=total, where=weight > 0)  # elsewhere there are zeros
+    return Levels(*total[:, :length])
+
+
+def _widened(rows: BoolArray, by: int) -> BoolArray:
+    """The rows (time,) up to so many beside those that are True."""
+    near = np.cumsum(np.pad(rows, (by + 1, by)))
+    return np.asarray(near[2 * by + 1 :] > near[: -2 * by - 1], dtype=bool)
+
+
+def _blocks(rows: BoolArray, rate: int) -> BoolArray:
+    """Which blocks of `rate` rows have any that is True."""
+    return np.asarray(np.pad(rows, (0, -len(rows) % rate)).reshape(-1, rate).any(axis=1), dtype=bool)
 
 
 def _window(network: Network) -> int:
@@ -235,23 +260,31 @@ def guesses(
     return out
 
 
-def season_beside(known: Float32Array, observed: BoolArray, period: int | None) -> list[Float32Array]:
-    """The two nearest observations of the same phase before and after each cell, and their weight."""
-    if period is None or period >= len(known):
-        return [np.zeros_like(known)] * 4
+def season_beside(
+    known: Float32Array, observed: BoolArray, period: int | None, first: int = 0
+) -> list[Float32Array]:
+    """The two nearest observations of the same phase before and after each cell, and their weight.
+
+    Of the rows from `first` on; the ones before them are only looked at.
+    """
+    n, shape = len(known), (len(known) - first, *known.shape[1:])
+    if period is None or period >= n:
+        return [np.zeros(shape, dtype=np.float32)] * 4
+    full, half, none = np.array([1, 0.5, 0], dtype=np.float32)
     parts = []
     for direction in (-1, 1):
-        total, weight = np.zeros_like(known), np.zeros_like(known)
+        total, weight = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
         for away in range(1, PERIODS_AWAY + 1):
             shift = away * period
-            if shift >= len(known) or (weight >= 1.5).all():
+            begin, end = (max(first, shift), n) if direction < 0 else (first, n - shift)
+            if begin >= end or (weight >= 1.5).all():
                 break
-            if direction < 0:
-                here, there = slice(shift, None), slice(None, -shift)
-            else:
-                here, there = slice(None, -shift), slice(shift, None)
-            share = np.where(weight[here] == 0, 1.0, np.where(weight[here] == 1, 0.5, 0.0))
-            share = (share * observed[there]).astype(np.float32)
+            here, there = (
+                slice(begin - first, end - first),
+                slice(begin + direction * shift, end + direction * shift),
+            )
+            share = np.where(weight[here] == 0, full, np.where(weight[here] == 1, half, none))
+            share *= observed[there]
             total[here] += share * known[there]
             weight[here] += share
         mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
@@ -295,16 +328,19 @@ def _with_level(fine: Levels, coarse: Levels, rate: int, weight: Float32Array) -
     )
 
 
-def _gap_sizes(observed: BoolArray) -> tuple[IntArray, IntArray]:
+def _gap_sizes(observed: BoolArray) -> tuple[Lengths, Lengths]:
     """For every missing cell the length of its run and the distance to an observation; 0 where observed."""
     n = len(observed)
-    rows = np.arange(n)[:, None]
-    before = np.maximum.accumulate(np.where(observed, rows, -1), axis=0)
-    after = np.minimum.accumulate(np.where(observed, rows, n)[::-1], axis=0)[::-1]
-    length = np.where(observed, 0, after - before - 1)
-    to_before = np.where(before < 0, n, rows - before)
-    to_after = np.where(after == n, n, after - rows)
-    return length, np.minimum(to_before, to_after)
+    length, distance = np.empty((2, *observed.shape), dtype=np.int32)
+    rows = np.arange(n, dtype=np.int32)
+    for j, known in enumerate(observed.T):  # column by column: tables of whole numbers are large
+        before = np.maximum.accumulate(np.where(known, rows, np.int32(-1)))
+        after = np.minimum.accumulate(np.where(known, rows, np.int32(n))[::-1])[::-1]
+        length[:, j] = np.where(known, 0, after - before - 1)
+        to_before = np.where(before < 0, n, rows - before)
+        to_after = np.where(after == n, n, after - rows)
+        distance[:, j] = np.minimum(to_before, to_after)
+    return length, distance
 
 
 def attention_at(
