@@ -400,9 +400,9 @@ def test_where_linear_is_exact_linear_fills():
 def test_in_rounds_t1_is_judged_with_windows_further_apart_but_fills_with_near_ones(monkeypatch):
     strides, real = [], T1Fill.fill
 
-    def fill(self, panel, stride=STRIDE):
-        strides.append(stride)
-        return real(self, panel, stride)
+    def fill(self, panel, **more):
+        strides.append(more.get("stride", STRIDE))
+        return real(self, panel, **more)
 
     monkeypatch.setattr(T1Fill, "fill", fill)
     panel = Panel.of(holes(driven(300, 3), 0.1))
