@@ -21,7 +21,7 @@ NOT_HIDDEN = 255  # the byte of -1
 Byte = TypeVar("Byte", np.bool_, np.int8)
 
 
-class _Run(NamedTuple):
+class _LaidRun(NamedTuple):
     """A run of an event at a place where it fits: what it hides, and the gap that is seen then."""
 
     column: int
@@ -132,7 +132,7 @@ class Board:
         runs = list(
             zip(*(x.tolist() for x in (event.column, event.offset, event.length, event.code)), strict=True)
         )
-        best: list[_Run] = []
+        best: list[_LaidRun] = []
         for at in self._places(event, fold):
             fit = [found for run in runs if (found := self._fit(run, at, event, fold)) is not None]
             if len(fit) > len(best):
@@ -152,7 +152,7 @@ class Board:
             cells += [(row, k, run.column) for row in rows]
         return [(row, column) for row, _, column in sorted(cells)]
 
-    def _fit(self, run: tuple[int, int, int, int], at: int, event: Event, fold: int) -> _Run | None:
+    def _fit(self, run: tuple[int, int, int, int], at: int, event: Event, fold: int) -> _LaidRun | None:
         """The same question as `_try` answers, for one run: searching bytes is faster than small arrays."""
         column, offset, length, code = run
         first, past = int(self.first[at]), int(self.past[at])
@@ -177,7 +177,7 @@ class Board:
         high = past if high < 0 else high - base
         if class_of(high - low, low <= first or high >= past) != code:
             return None
-        return _Run(column, code, begin, end, low, high)
+        return _LaidRun(column, code, begin, end, low, high)
 
     # ------------------------------------------------------------ events of many columns
 
