@@ -349,7 +349,7 @@ def started(pid):
 
 @pytest.mark.skipif(not NIGHTLY, reason="takes a minute: set T1_LOAD=1 (make nightly)")
 def test_a_table_that_needs_more_memory_than_a_worker_has_fails_with_that_reason(tmp_path):
-    served = Served(tmp_path / "jobs", "--workers", "1", "--memory", "700MB")
+    served = Served(tmp_path / "jobs", "--workers", "1", "--memory", "500MB")
     job = served.wait(served.job(csv_of(waves(20_000, 40)), budget="fast")["id"])
     assert job["state"] == "failed" and "memory" in job["problem"]["detail"] + str(job["problem"].get("cure"))
     assert served.wait(served.job(TABLE, **LINEAR)["id"])["state"] == "done"
