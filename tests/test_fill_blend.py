@@ -20,7 +20,7 @@ def learned(
     code: np.ndarray | int = 0,
     event: np.ndarray | None = None,
     n_vars: int = 1,
-    known: str | None = None,
+    known: tuple[str, ...] = (),
 ) -> Blend:
     """A blend from errors (methods, cells), each cell an event of its own unless told."""
     n = errors.shape[1]
@@ -110,15 +110,26 @@ def test_nothing_to_go_by_is_linear_and_untested():
 
 
 def test_pretrained_weights_fill_where_nothing_can_be_told_but_not_at_an_edge():
-    blend = learned(np.zeros((2, 0)), known="other")
+    blend = learned(np.zeros((2, 0)), known=("other",))
     assert (blend.weights[:, :N_INNER, 1] == 1).all() and (blend.weights[:, N_INNER:, 0] == 1).all()
     assert not blend.tested.any()
 
 
 def test_pretrained_weights_lose_their_credit_where_cells_speak_against_them():
     linear = np.abs(noise(60, 1.0)[0]) + 0.5
-    assert (learned(np.stack([linear, 1.5 * linear]), known="other").weights[0, 0] == [1, 0]).all()
-    assert learned(np.stack([linear, 0.9 * linear]), known="other").weights[0, 0, 1] > 0.5
+    assert (learned(np.stack([linear, 1.5 * linear]), known=("other",)).weights[0, 0] == [1, 0]).all()
+    assert learned(np.stack([linear, 0.9 * linear]), known=("other",)).weights[0, 0, 1] > 0.5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pretrained_weights_and_the_same_tuned_share_their_credit(seed):
+    """Where gaps are few it is the credit that lets T1 fill; a twin of it must not take half of it away."""
+    rng = np.random.default_rng(seed)
+    linear = rng.gamma(1, 1, 6) + 0.1
+    t1 = linear * rng.uniform(0.5, 1.2, 6)
+    alone = learned(np.stack([linear, t1]), known=("other",))
+    twins = learned(np.stack([linear, t1, t1 * rng.uniform(0.98, 1.02, 6)]), known=("other", "third"))
+    assert (twins.weights[0, 0, 0] == 0) == (alone.weights[0, 0, 0] == 0)
 
 
 def test_a_copy_of_a_column_is_found_with_few_gaps():
