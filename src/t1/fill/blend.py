@@ -94,12 +94,12 @@ def learn_blend(
     code: Codes,
     event: IntArray,
     scale: FloatArray,
-    known: str | None = None,
+    known: tuple[str, ...] = (),
 ) -> Blend:
     """Weights from the signed errors (methods, cells) of hidden cells, in units of `scale` (vars,).
 
-    A method that has no answer for a cell is given linear's. `known` is the method with pretrained weights: it
-    fills gaps inside a series where cells are too few to say anything.
+    A method that has no answer for a cell is given linear's. `known` are the methods with pretrained weights, as they
+    came and tuned: the last of them fills gaps inside a series where cells are too few to say anything.
     """
     n_vars = len(scale)
     errors = np.where(np.isfinite(errors), errors, errors[:1]) / scale[column]
@@ -107,6 +107,7 @@ def learn_blend(
     weights = np.zeros((n_vars, N_CLASSES, len(methods)))
     weights[..., 0] = 1.0
     tested = np.zeros((n_vars, N_CLASSES), dtype=bool)
+    pretrained = [methods.index(name) for name in known]
     of_class = [np.flatnonzero(code == c) for c in range(N_CLASSES)]
     around = [_with_neighbours(of_class, event, c) for c in range(N_CLASSES)]
     own = [_by_column(cells, column, n_vars) for cells in of_class]
@@ -115,14 +116,14 @@ def learn_blend(
     )
     for c in range(N_CLASSES):
         tested[:, c] = len(of_class[c]) > 0
-        prior = methods.index(known) if known is not None and c < N_INNER else None
+        prior = methods.index(known[-1]) if known and c < N_INNER else None
         near = best[c]
         if prior is not None:
             near = _towards(np.eye(len(methods))[prior], near, event[around[c]], HALF / 2)
         shared = _pruned(_towards(near, best[N_CLASSES + c], event[of_class[c]], HALF / 2))
         belief = _Belief(0.0, UNKNOWN_SPREAD)
         if prior is not None:
-            belief = _Belief(KNOWN_GAIN * float(shared[prior]), KNOWN_SPREAD)
+            belief = _Belief(KNOWN_GAIN * float(shared[pretrained].sum()), KNOWN_SPREAD)
         gain = _gain(shared, errors[:, around[c]], event[around[c]])
         away = np.abs(np.log(TYPICAL[code[around[c]]] / TYPICAL[c]))
         noise = float(np.hypot(gain.noise, TRANSFER * away.mean())) if len(away) else gain.noise

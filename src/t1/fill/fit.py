@@ -235,7 +235,7 @@ class _Judged:
             e.code[mine].astype(np.int8),
             e.event[mine],
             self.scale,
-            known=next((m.name for m in reversed(self.methods) if isinstance(m, T1Fill)), None),
+            known=tuple(m.name for m in self.methods if isinstance(m, T1Fill)),
         )
         if "nearest" in names:
             learned.weights[coded] = 0.0
