@@ -90,7 +90,7 @@ def _lengths(observed: BoolArray, kind: int, rng: Generator) -> IntArray:
         one[rng.integers(len(one))] = 1
         return one
     at = rng.choice(row)
-    length = silence(observed, start)[at]
+    length: IntArray = silence(observed, start)[at]
     if kind == CLOSED:  # the whole gap, not only its rows so far
         length = length + np.maximum(silence(observed[::-1], start)[::-1][at] - 1, 0)
-    return np.minimum(length, LONGEST)
+    return np.asarray(np.minimum(length, LONGEST), dtype=np.intp)

@@ -189,10 +189,10 @@ class LiveFill:
         assert track.end is not None
         is_newest = before is None or track.end > before
         trial = draw_trial(track.values, track.end, self.lag) if is_newest else None
-        now, *tried = self._fill(id, track, [track.values, *([] if trial is None else [trial.rows])])
-        for found in tried if trial is not None else []:
-            self._learn(track, trial, found)
-        filled, lo, hi = now
+        tables = self._fill(id, track, [track.values, *([] if trial is None else [trial.rows])])
+        if trial is not None:
+            self._learn(track, trial, tables[1])
+        filled, lo, hi = tables[0]
         known = ~np.isnan(track.values)
         first = track.end - track.memory + 1  # the clock's number of the first remembered row
         oldest = track.end - self.lag
