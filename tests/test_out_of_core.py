@@ -15,7 +15,10 @@ from t1.bulk.stretches import impute_stretches
 from t1.cli import main
 from t1.data.pieces import memory_free, memory_needed, open_pieces
 from t1.errors import InputError
+from t1.methods.base import Learning
+from t1.methods.t1 import T1Fill
 from t1.options import FillOptions, FitOptions
+from t1.panel import Panel
 
 ROWS = 40_000
 FAST = FitOptions(budget="fast", method="linear")
@@ -226,3 +229,19 @@ def test_a_size_that_is_none(capsys):
     with pytest.raises((SystemExit, InputError)) as ended:
         main(["impute", "in.csv", "-o", "out.csv", "--memory", "much"])
     assert getattr(ended.value, "code", 2) == 2
+
+
+def test_rows_that_are_asked_for_are_filled_as_in_the_whole(one_thread):
+    """Also inside a gap so long that its level comes from coarser rates, and beside it."""
+    values = big(6000, seed=3).to_numpy()[:, 1:].astype(float)
+    values[2000:3500, 0] = np.nan
+    panel = Panel.of(values, ("a", "b", "c"))
+    fitted = T1Fill.fit(panel, Learning(periods={None: 144}))
+    whole = fitted.fill(panel)
+    for begin, end in ((2600, 2700), (1900, 2100), (5000, 6000)):
+        asked = np.zeros(len(values), dtype=bool)
+        asked[begin:end] = True
+        part = fitted.fill(panel, asked)
+        for name in ("values", "down", "up"):
+            np.testing.assert_array_equal(getattr(part, name)[begin:end], getattr(whole, name)[begin:end])
+        assert not np.array_equal(part.values, whole.values)  # the rest was not filled by the network

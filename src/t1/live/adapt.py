@@ -14,9 +14,10 @@ import numpy as np
 from numpy.random import Generator
 
 from t1.arrays import BoolArray, FloatArray, IntArray
-from t1.fill.ends import LEAST, LONGEST, silence
+from t1.fill.ends import LEAST, silence
 
 EVERY = 4  # rows from one rehearsal to the next; gaps that are open and gaps that are closed take turns
+LONGEST = 48  # rows of a gap that is rehearsed: the network looks across it without a coarser rate
 SHARED, OWN = 0.3, 0.1  # steps of the logarithm of a width, for a share of 1 outside: of all columns, of one
 FURTHEST = np.log(10.0)  # that widths go from those of the fit
 SAME = 1e-9  # of a column's spread: no difference
@@ -89,7 +90,7 @@ def _lengths(observed: BoolArray, kind: int, rng: Generator) -> IntArray:
         one[rng.integers(len(one))] = 1
         return one
     at = rng.choice(row)
-    length = silence(observed, start)[at]
+    length: IntArray = silence(observed, start)[at]
     if kind == CLOSED:  # the whole gap, not only its rows so far
         length = length + np.maximum(silence(observed[::-1], start)[::-1][at] - 1, 0)
-    return np.minimum(length, 2 * LONGEST)
+    return np.asarray(np.minimum(length, LONGEST), dtype=np.intp)

@@ -16,7 +16,7 @@ from t1.fill.circle import unwind
 from t1.fill.conformal import guess_spread
 from t1.fill.ends import LAG, end_class, open_gaps
 from t1.fill.gaps import N_INNER, Gaps
-from t1.fill.judged import JudgedFill, fill_end
+from t1.fill.judged import JudgedFill
 from t1.fill.rules import Rules
 from t1.live.adapt import SAME, Trial, Widths, draw_trial
 from t1.live.track import Track
@@ -43,7 +43,7 @@ class LiveRow:
     status: str  # newest: first told; revised: told again; final: not told again
 
 
-class _Table(NamedTuple):
+class _FilledRows(NamedTuple):
     """The remembered rows (memory, vars), filled, and the ends of their intervals."""
 
     values: FloatArray
@@ -189,10 +189,10 @@ class LiveFill:
         assert track.end is not None
         is_newest = before is None or track.end > before
         trial = draw_trial(track.values, track.end, self.lag) if is_newest else None
-        now, *tried = self._fill(id, track, [track.values, *([] if trial is None else [trial.rows])])
-        for found in tried if trial is not None else []:
-            self._learn(track, trial, found)
-        filled, lo, hi = now
+        tables = self._fill(id, track, [track.values, *([] if trial is None else [trial.rows])])
+        if trial is not None:
+            self._learn(track, trial, tables[1])
+        filled, lo, hi = tables[0]
         known = ~np.isnan(track.values)
         first = track.end - track.memory + 1  # the clock's number of the first remembered row
         oldest = track.end - self.lag
@@ -225,7 +225,7 @@ class LiveFill:
             status=status,
         )
 
-    def _learn(self, track: Track, trial: Trial, found: _Table) -> None:
+    def _learn(self, track: Track, trial: Trial, found: _FilledRows) -> None:
         """Make intervals wider or narrower by what became of cells that were hidden for a moment."""
         row, column = np.nonzero(trial.counts)
         straight = ~np.isin(column, list(self.judged.circles))
@@ -237,11 +237,11 @@ class LiveFill:
         if fine.any():
             track.widths.learn(trial.kind, column[fine], outside[fine], self.calibration.level)
 
-    def _fill(self, id: Any, track: Track, tables: list[FloatArray]) -> list[_Table]:
-        """The remembered rows, as they are or with cells hidden, filled: all in one run of the network."""
+    def _fill(self, id: Any, track: Track, tables: list[FloatArray]) -> list[_FilledRows]:
+        """The remembered rows as they are, then with cells hidden, filled: all in one run of the network."""
         assert track.end is not None
         judged, memory = self.judged, track.memory
-        out = [_Table(t.copy(), np.full_like(t, np.nan), np.full_like(t, np.nan)) for t in tables]
+        out = [_FilledRows(t.copy(), np.full_like(t, np.nan), np.full_like(t, np.nan)) for t in tables]
         gappy = [t for t in out if np.isnan(t.values[-self.lag - 1 :]).any() and not np.isnan(t.values).all()]
         if not gappy:
             return out
@@ -257,7 +257,9 @@ class LiveFill:
         is_open = open_gaps(gaps, panel.n_rows, memory)
         gaps = replace(gaps, code=end_class(gaps.length, is_open))
         with np.errstate(over="ignore", invalid="ignore"):
-            fill, down, up = self._blended(panel, gaps, memory)
+            # gaps of a trial are short: what is long in it does not count, and needs no coarser rate
+            is_real = np.array([t is out[0] for t in gappy])
+            fill, down, up = self._blended(panel, gaps, memory, is_real)
             spread = guess_spread(self.calibration.guess, gaps.column, gaps.distance, judged.scale, down, up)
             low, high = self.calibration.bands(fill, spread, gaps.column, gaps.code, gaps.distance)
         wider = np.sqrt(self._beyond(gaps.code, gaps.distance, is_open))
@@ -276,7 +278,7 @@ class LiveFill:
         return np.where(is_open & (code < N_INNER), np.fmax(distance / reach, 1.0), 1.0)
 
     def _blended(
-        self, panel: Panel, gaps: Gaps, memory: int
+        self, panel: Panel, gaps: Gaps, memory: int, coarse_of: BoolArray
     ) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
         judged = self.judged
         late = gaps.row % memory >= memory - self.lag - 1
@@ -287,7 +289,12 @@ class LiveFill:
         fills = np.full((len(judged.methods), len(gaps)), np.nan)
         down = up = None
         for k in np.flatnonzero(used).tolist():
-            filled = fill_end(judged.methods[k], panel, memory)
+            method = judged.methods[k]
+            filled = (
+                method.fill_ends(panel, memory, coarse_of)
+                if isinstance(method, T1Fill)
+                else method.fill(panel)
+            )
             fills[k] = filled.values[gaps.row, gaps.column]
             if filled.down is not None and filled.up is not None:
                 down, up = filled.down[gaps.row, gaps.column], filled.up[gaps.row, gaps.column]

@@ -57,8 +57,9 @@ def load_tracks(folder: Path, columns: tuple[str, ...], lag: int, memory: int) -
             if widths.shared.shape != (2,) or widths.own.shape != (2, len(columns)):
                 raise InputError(f"the state in {folder} is of another fill", cure=cure, option="state")
             plain = {name: kept[name] for name in PLAIN}
-            arrays = {"values": np.array(values), "shown": np.array(shown)}
-            tracks[kept["id"]] = Track(**arrays, widths=widths, strays=strays, **plain)
+            tracks[kept["id"]] = Track(
+                values=np.array(values), shown=np.array(shown), widths=widths, strays=strays, **plain
+            )
     except (KeyError, TypeError) as error:
         raise InputError(f"{folder} was altered: {error}", cure=cure, option="state") from None
     return tracks

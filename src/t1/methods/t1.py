@@ -82,8 +82,14 @@ class T1Fill:
                     down[span, j], up[span, j] = np.maximum(middle - low, 0), np.maximum(high - middle, 0)
         return Fill(fill, down=down, up=up)
 
-    def fill_ends(self, panel: Panel, length: int) -> Fill:
-        """Fill the last window of each series; all have this length. Earlier rows have no answer."""
+    def fill_ends(self, panel: Panel, length: int, coarse_of: BoolArray | None = None) -> Fill:
+        """Fill the last window of each series; all have this length. Earlier rows have no answer.
+
+        Gaps that are longer than the network can look across have the level of a coarser rate in the series
+        `coarse_of` (all where it is None), which takes as long again for every rate.
+        """
+        if coarse_of is None:
+            coarse_of = np.ones(len(panel.ids), dtype=bool)
         shape = (-1, length, panel.n_vars)
         out = np.full((3, *panel.values.shape), np.nan)
         table = out.reshape(3, *shape)
@@ -99,7 +105,11 @@ class T1Fill:
                     continue
                 standard = standard_rows(self.scaler, rows[gappy].reshape(-1, panel.n_vars), group)
                 levels = fill_ends(
-                    self.network, standard.reshape(-1, length, len(group.columns)), period, relation
+                    self.network,
+                    standard.reshape(-1, length, len(group.columns)),
+                    period,
+                    relation,
+                    coarse_of[mine[gappy]],
                 )
                 for k, part in enumerate((levels.fill, levels.low, levels.high)):
                     own_part = part[..., : group.n_own] * self.scaler.std[own] + self.scaler.mean[own]

@@ -115,10 +115,13 @@ def fill_windows(
     return np.where(observed, values, out)[:, :time]
 
 
-def fill_ends(network: Network, values: Float32Array, period: int | None, relation: Relation) -> Levels:
+def fill_ends(
+    network: Network, values: Float32Array, period: int | None, relation: Relation, coarse_of: BoolArray
+) -> Levels:
     """Fill the last window of some stretches (batch, time, vars) in standard units: levels (batch, window, vars).
 
-    Earlier rows serve the season and, at a coarser rate, gaps longer than the network can look across.
+    Earlier rows serve the season and, at a coarser rate, gaps longer than the network can look across; that is done
+    for the stretches `coarse_of` (batch,).
     """
     n, time, n_vars = values.shape
     window = _window(network)
@@ -138,7 +141,7 @@ def fill_ends(network: Network, values: Float32Array, period: int | None, relati
     for i in range(0, n, at_once):
         some = slice(i, i + at_once)
         out[:, some] = _levels(network, last[some], seen[some], [x[some] for x in beside], relation)
-    for k in range(n):
+    for k in np.flatnonzero(coarse_of).tolist():
         length, distance = _gap_sizes(observed[k])
         for rate in RATES[:2]:
             far = length[-window:] > REACH * rate
