@@ -20,7 +20,7 @@ def learned(
     code: np.ndarray | int = 0,
     event: np.ndarray | None = None,
     n_vars: int = 1,
-    known: str | None = None,
+    known: tuple[str, ...] = (),
 ) -> Blend:
     """A blend from errors (methods, cells), each cell an event of its own unless told."""
     n = errors.shape[1]
@@ -110,15 +110,27 @@ def test_nothing_to_go_by_is_linear_and_untested():
 
 
 def test_pretrained_weights_fill_where_nothing_can_be_told_but_not_at_an_edge():
-    blend = learned(np.zeros((2, 0)), known="other")
+    blend = learned(np.zeros((2, 0)), known=("other",))
     assert (blend.weights[:, :N_INNER, 1] == 1).all() and (blend.weights[:, N_INNER:, 0] == 1).all()
     assert not blend.tested.any()
 
 
 def test_pretrained_weights_lose_their_credit_where_cells_speak_against_them():
     linear = np.abs(noise(60, 1.0)[0]) + 0.5
-    assert (learned(np.stack([linear, 1.5 * linear]), known="other").weights[0, 0] == [1, 0]).all()
-    assert learned(np.stack([linear, 0.9 * linear]), known="other").weights[0, 0, 1] > 0.5
+    assert (learned(np.stack([linear, 1.5 * linear]), known=("other",)).weights[0, 0] == [1, 0]).all()
+    assert learned(np.stack([linear, 0.9 * linear]), known=("other",)).weights[0, 0, 1] > 0.5
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_pretrained_weights_and_the_same_tuned_share_their_credit(seed):
+    """Where gaps are few it is the credit that lets T1 fill; a twin of it must not take a part of it away."""
+    rng = np.random.default_rng(seed)
+    linear = rng.gamma(1, 1, 8) + 0.1
+    t1 = linear * rng.uniform(0.6, 1.3, 8)
+    assert learned(np.stack([linear, t1]), known=("other",)).weights[0, 0, 0] == 0
+    twins = np.stack([linear, t1, 1.04 * t1])
+    assert learned(twins, known=("other", "third")).weights[0, 0, 0] == 0
+    assert learned(twins, known=("third",)).weights[0, 0, 0] == 1  # with less credit, linear
 
 
 def test_a_copy_of_a_column_is_found_with_few_gaps():

@@ -13,14 +13,17 @@ from hypothesis.extra import numpy as hnp
 from closed_form import driven, fit_closed, holes, walks
 from t1.errors import InputError
 from t1.fill import fit as module
-from t1.fill.blend import Blend
+from t1.fill.blend import Blend, learn_blend
+from t1.fill.board import FOLDS
 from t1.fill.fit import fit_panel
 from t1.fill.gaps import CLASS_NAMES, N_CLASSES, Gaps
-from t1.fill.rehearsal import CALIBRATE, CHOOSE, REPORT, rehearse
+from t1.fill.rehearsal import rehearse
 from t1.fill.rules import Rules
 from t1.methods.base import Fill, Learning, LeftOut
 from t1.methods.columns import Linear, Locf, Mean, Nearest
 from t1.methods.simple import linear
+from t1.methods.t1 import T1Fill
+from t1.methods.windows import STRIDE
 from t1.panel import Panel
 
 NAN = np.nan
@@ -297,22 +300,35 @@ def test_a_fit_to_be_kept_learns_also_where_nothing_is_missing():
     assert np.isfinite(filled.missing.lo).all()
 
 
-def test_parts_do_different_work(monkeypatch):
-    """REPORT errors do not move the blend, nor the intervals; CALIBRATE errors do not move the blend."""
-    panel = Panel.of(holes(driven(900, noise=0.5)))
-    fitted = fit_closed(panel)
+def test_a_cell_is_judged_by_a_blend_of_the_other_folds():
+    fitted = fit_closed(Panel.of(holes(driven(900) + 3 * walks(900))))
     e = fitted.evidence
-    for part in (CALIBRATE, REPORT):
-        errors = e.errors.copy()
-        errors[:, e.part == part] *= 100
-        other = replace(fitted, evidence=replace(e, errors=errors))
-        before, after = fitted.calibration(0.9), other.calibration(0.9)
-        assert after.guess == before.guess
-        moved = not np.allclose(after.factor, before.factor, equal_nan=True)
-        assert moved == (part == CALIBRATE)
-        if part == REPORT:
-            assert other.scorecard.scaled_mae > 50 * fitted.scorecard.scaled_mae
-    assert {CHOOSE, CALIBRATE, REPORT} == set(e.part.tolist())
+    assert set(e.fold.tolist()) == set(FOLDS)
+    for fold in FOLDS:
+        mine, code = e.fold == fold, e.code.astype(np.int8)
+        others = learn_blend(
+            fitted.method_names,
+            e.errors[:, ~mine],
+            e.column[~mine],
+            code[~mine],
+            e.event[~mine],
+            fitted.scale,
+        )
+        expected = others.mix(e.errors[:, mine], e.column[mine], code[mine])
+        np.testing.assert_allclose(e.error[mine], expected)
+    assert not np.allclose(e.error, fitted.blend.mix(e.errors, e.column, e.code.astype(np.int8)))
+
+
+@pytest.mark.parametrize("fold", FOLDS)
+def test_intervals_are_tested_by_cells_that_did_not_widen_them(fold):
+    fitted = fit_closed(Panel.of(holes(driven(900, noise=0.5))))
+    e = fitted.evidence
+    wrong = replace(fitted, evidence=replace(e, error=np.where(e.fold == fold, 100 * e.error, e.error)))
+    inside = wrong._calibrated(0.9)[1]
+    assert inside[e.fold == fold].mean() < 0.2  # the other folds know nothing of errors that large
+    assert inside[e.fold != fold].mean() > 0.95
+    assert fitted._calibrated(0.9)[1].mean() == pytest.approx(0.9, abs=0.04)
+    assert np.nanmedian(wrong.calibration(0.9).factor / fitted.calibration(0.9).factor) > 5
 
 
 def test_what_was_left_out_is_said_and_linear_fills(monkeypatch):
@@ -379,3 +395,19 @@ def test_where_linear_is_exact_linear_fills():
     table[rng.random(table.shape) < 0.05] = NAN
     fitted = fit_panel(Panel.of(table), Learning(), tune=False)
     assert fitted.blend.label(0, 0) == "linear"
+
+
+def test_in_rounds_t1_is_judged_with_windows_further_apart_but_fills_with_near_ones(monkeypatch):
+    strides, real = [], T1Fill.fill
+
+    def fill(self, panel, **more):
+        strides.append(more.get("stride", STRIDE))
+        return real(self, panel, **more)
+
+    monkeypatch.setattr(T1Fill, "fill", fill)
+    panel = Panel.of(holes(driven(300, 3), 0.1))
+    fitted = fit_panel(panel, Learning(), method="t1-zero")
+    assert len(strides) > 1 and set(strides) == {module.QUICK_STRIDE}
+    strides.clear()
+    fitted.fill(panel)
+    assert strides == [STRIDE]

@@ -337,12 +337,12 @@ def test_settings_that_cannot_be_used(fitted):
 # ---------------------------------------------------------------- the rehearsal
 
 
-def test_ends_hide_each_cell_for_one_purpose_and_from_learning():
+def test_ends_hide_each_cell_in_one_fold_and_from_learning():
     values = waves(1200)
     values[np.random.default_rng(0).random(values.shape) < 0.05] = np.nan
     panel = Panel.of(values)
     ends = rehearse_ends(panel, np.random.default_rng(0), 384)
-    assert set(ends.part) == {0, 1} and len(ends.truth) > 100
+    assert set(ends.fold) == {0, 1, 2} and len(ends.truth) > 100
     seen = ends.panel.values.reshape(-1, 384, 4)
     assert np.isnan(ends.panel.values[ends.row, ends.column]).all()
     assert np.isin(ends.truth, values[ends.hidden]).all()  # nothing that is scored may be learned from

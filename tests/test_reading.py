@@ -321,7 +321,19 @@ def test_look_at_a_table_in_python():
     assert "nothing to fill" in str(t1.look(np.array([[1.0], [2.0]])))
 
 
-@pytest.mark.parametrize("module", ["durations", "data.dates", "data.look", "api.fitted", "api.tables"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "durations",
+        "errors",
+        "data.dates",
+        "data.look",
+        "fill.filled",
+        "fill.scorecard",
+        "api.fitted",
+        "api.tables",
+    ],
+)
 def test_the_examples_in_docstrings_are_true(module):
     result = doctest.testmod(importlib.import_module(f"t1.{module}"))
     assert result.attempted and not result.failed

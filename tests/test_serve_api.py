@@ -189,6 +189,7 @@ def test_a_look_tells_what_was_understood_and_takes_corrections(server):
     look = server.http.post(f"/v1/files/{file['id']}/look").json()
     assert look["time"] == ["day"] and look["rows"] == 28 and look["all_columns"] == ["day", "temp", "code"]
     assert look["columns"][0]["name"] == "temp"
+    assert look["found"] == {"separator": ";", "decimal": ",", "encoding": "utf-8"}
     assert look["preview"][1][:2] == ["0,5", "1,5"]
     wrong = server.http.post(f"/v1/files/{file['id']}/look", json={"time": "dya"})
     body = problem(wrong, 422, "time")

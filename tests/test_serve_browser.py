@@ -144,8 +144,14 @@ def test_the_whole_way_with_a_broken_file(visit, width, tmp_path):
     tab.wait_for_selector("#alert:not([hidden])")
     assert "damaged" in tab.inner_text("#alert") and "again" in tab.inner_text("#alert")
     assert str(tmp_path) not in tab.inner_text("main") and tab.locator("#fill").is_disabled()
+    assert not tab.locator("#columns").is_visible() and not tab.locator("#options").is_visible()
     fits(tab, width)
     accessible(tab)
+    torn = tmp_path / "torn.csv"
+    torn.write_bytes(csv_of(waves(60)) + b"1,2,3,4,5,6,7\n")
+    tab.click("#other-file")
+    tab.set_input_files("#file", torn)
+    tab.locator("#alert", has_text="Between cells").wait_for()  # the option by its label
     # a wrong correction is told beside its field, with the same words as on the command line
     tab.click("#other-file")
     odd = tmp_path / "odd.csv"
@@ -162,6 +168,7 @@ def test_the_whole_way_with_a_broken_file(visit, width, tmp_path):
     tab.fill("#r-header", "")
     tab.locator("#r-header").press("Tab")
     tab.wait_for_selector("#alert", state="hidden")
+    assert tab.inner_text("#r-separator option:first-child") == "found: comma"
     tab.uncheck("#columns tbody tr:nth-child(2) input")
     tab.locator("#columns tr.out").wait_for()
     tab.click("#options > summary")
@@ -237,3 +244,34 @@ def test_a_job_is_stopped_cancelled_and_found_again_by_keyboard(visit, server, t
     assert tab.inner_text("#recent-list a") == "plant.csv"
     tab.click("#recent-list a")
     tab.wait_for_selector("#result:not([hidden])")
+
+
+def test_a_server_with_a_token_asks_for_it(chromium, tmp_path):
+    (tmp_path / "token").write_text("0123456789abcdef-secret")
+    token = ("--token-file", str(tmp_path / "token"))
+    served = Served(tmp_path / "jobs", "--workers", "1", *token)
+    context = chromium.new_context(viewport={"width": 390, "height": 900})
+    tab = context.new_page()
+    tab.set_default_timeout(PATIENCE)
+    tab.goto(served.url)
+    tab.wait_for_selector("#token:not([hidden])")
+    assert not tab.locator("#start").is_visible()
+    tab.fill("#token-text", "a guess")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#token-wrong:not([hidden])")
+    accessible(tab)
+    tab.fill("#token-text", "0123456789abcdef-secret")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#token", state="hidden")
+    tab.set_input_files("#file", {"name": "a.csv", "mimeType": "text/csv", "buffer": csv_of(waves(60))})
+    tab.locator("#file-name", has_text="a.csv").wait_for()
+    tab.click("#options > summary")
+    tab.check("#b-fast")
+    tab.select_option("#o-method", "linear")
+    tab.click("#fill")
+    tab.wait_for_selector("#result:not([hidden])")
+    with tab.expect_download() as download:  # without a header: the link carries a ticket
+        tab.click("#get-result")
+    assert download.value.suggested_filename == "a-filled.csv"
+    context.close()
+    served.stop()

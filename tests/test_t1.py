@@ -253,6 +253,14 @@ def test_drop_path_drops_whole_windows():
     assert 5 < dropped.all(1).sum() < 35
 
 
+@pytest.mark.parametrize("n_vars", [1, 2, layers.FEW - 1, layers.FEW])
+def test_attention_among_few_variables_is_the_softmax(n_vars):
+    q, k = torch.randn(2, 6, n_vars, 8) * 20
+    q[0] = 1e4  # large scores must not overflow
+    expected = torch.softmax(q @ k.transpose(1, 2) / 8**0.5, -1)
+    torch.testing.assert_close(layers.attention_weights(q, k), expected)
+
+
 def test_all_weights_are_never_held_at_one_time_for_many_variables(monkeypatch):
     """The largest tensor of weights that softmax sees stays within a slice."""
     sizes = []

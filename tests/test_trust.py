@@ -18,8 +18,9 @@ from t1.api import fit_file, impute_file
 from t1.cli import main
 from t1.errors import InputError
 from t1.fill import fit as fit_module
+from t1.fill.board import FOLDS
 from t1.fill.gaps import CLASS_NAMES, N_INNER, Gaps
-from t1.fill.rehearsal import CALIBRATE, CHOOSE, REPORT, rehearse
+from t1.fill.rehearsal import rehearse
 from t1.methods import network, windows
 from t1.methods.base import Fill, Learning
 from t1.methods.catalog import METHODS
@@ -69,7 +70,7 @@ def test_1_a_model_is_never_judged_on_cells_it_has_learned_from(monkeypatch):
     fitted = fit_module.fit_panel(panel, Learning(every=True), method="mean", tune=False)
     for card in (fitted.scorecard, fitted.fill(panel).scorecard):
         assert card.by_method["mean"] > 100  # it would be 0 on cells that it knows
-        assert card.cells == int((fitted.evidence.part == REPORT).sum())
+        assert card.cells == len(fitted.evidence.fold)
 
 
 def test_1_train_then_impute_reports_what_the_training_measured(tmp_path, closed_form, capsys):
@@ -107,8 +108,8 @@ def test_2_gaps_at_the_edges_are_hidden_chosen_calibrated_and_reported():
     _, panel = with_edges(0)
     r = rehearse(panel, np.random.default_rng(0))
     edge = r.code >= N_INNER
-    for part in (CHOOSE, CALIBRATE, REPORT):
-        assert len(np.unique(r.event[edge & (r.part == part)])) >= 3
+    for fold in FOLDS:
+        assert len(np.unique(r.event[edge & (r.fold == fold)])) >= 3
     filled = fit_closed(panel).fill(panel, level=0.9)
     scores = [s for s in filled.scorecard.scores if s.gap == "edge 24+"]
     assert {s.column for s in scores} == {"x0", "x1", "x2"}

@@ -16,6 +16,13 @@ class InputError(T1Error, ValueError):
     The message says what was expected, what came and where; `cure` what to do about it; `option` which
     setting it concerns, by its name in Python. Each surface shows the option its own way: `budget` is
     `--budget` on the command line.
+
+    >>> import numpy as np, t1
+    >>> try:
+    ...     t1.impute(np.ones((3, 2)), budget="soon")
+    ... except t1.InputError as error:
+    ...     print(error.option)
+    budget
     """
 
     def __init__(self, message: str, *, cure: str | None = None, option: str | None = None) -> None:

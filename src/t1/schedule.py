@@ -116,10 +116,12 @@ class TrainConfig:
         return self.schedule == "trapezoid" and self.cooldown > 0 and spent >= 1 - self.cooldown
 
 
-def seconds_of(text: str) -> float:
-    """The seconds in a length of time such as 60s, 5m or 1.5h."""
+def seconds_of(text: str, option: str = "budget") -> float:
+    """The seconds in a length of time such as 60s, 5m or 1.5h; `option` is what it was given for."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|h)\s*", text)
     seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]] if match else 0.0
     if seconds <= 0:
-        raise InputError(f"{text!r} is no length of time.\nGive for example 60s, 5m or 1h.")
+        raise InputError(
+            f"{text!r} is no length of time", cure="Give for example 60s, 5m or 1h.", option=option
+        )
     return seconds

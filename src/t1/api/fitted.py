@@ -127,7 +127,7 @@ class FittedFill:
         that of the fitted table.
         """
         rules = Rules(minimum=minimum or {}, maximum=maximum or {}, integer=integer, kinds=self.kinds)
-        every = self.clock.get("step") if step is None else round(seconds_of(step) * 1e9)
+        every = self.clock.get("step") if step is None else round(seconds_of(step, "step") * 1e9)
         from t1.live.fill import LiveFill, with_engine
 
         return LiveFill(
@@ -159,7 +159,17 @@ class FittedFill:
 
 
 def load(folder: str | Path) -> FittedFill:
-    """Read a fitted fill that `FittedFill.save` or `t1 train` wrote."""
+    """Read a fitted fill that `FittedFill.save` or `t1 train` wrote.
+
+    >>> import tempfile, numpy as np, t1
+    >>> table = np.sin(np.arange(300) / 5)[:, None] * [1.0, 2.0]
+    >>> table[100:104, 0] = np.nan
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     t1.fit(table, budget="fast").save(folder + "/plant")
+    ...     fitted = t1.load(folder + "/plant")
+    >>> fitted.apply(table).n_filled
+    4
+    """
     from t1.fill.judged import JudgedFill
     from t1.fill.keep import load_kept
 

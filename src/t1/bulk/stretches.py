@@ -92,14 +92,13 @@ def impute_stretches(
         fills = _fills(pieces, filler, count, lambda: on_rows(count.rows, pieces.n_rows))
         pieces.write(stream, fills, kind)
     judged = fitted.judged
-    calibration = None if level is None else judged.calibration(level)
     learned = sum(pieces.sample.rows)
     sampled = f"filled stretch by stretch; learned and judged on {learned:,} of {count.rows:,} rows"
     notes = (*known.problems, *judged.notes, *([sampled] if model is None else []))
     return FilledStretches(
         rows=count.rows,
         n_filled=count.filled,
-        scorecard=judged.score(judged.missing, calibration),
+        scorecard=judged.score(judged.missing, level),
         problems=notes,
         seconds=perf_counter() - began,
     )
@@ -233,7 +232,7 @@ class _Asked:
         return self.method.name
 
     def fill(self, panel: Panel) -> Fill:
-        return self.method.fill(panel, self.rows)
+        return self.method.fill(panel, asked=self.rows)
 
 
 class _StretchFiller:

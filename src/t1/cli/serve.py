@@ -84,11 +84,11 @@ def _serve(a: argparse.Namespace) -> int:
         max_upload=bytes_of(a.max_upload, "max_upload"),
         max_unpacked=bytes_of(a.max_unpacked, "max_unpacked"),
         max_cells=a.max_cells,
-        max_time=seconds_of(a.max_time),
+        max_time=seconds_of(a.max_time, "max_time"),
         max_disk=bytes_of(a.max_disk, "max_disk"),
         max_queued=a.max_queued,
         memory=bytes_of(a.memory, "memory"),
-        keep=seconds_of(a.keep),
+        keep=seconds_of(a.keep, "keep"),
     )
     place = _listen(a.host, a.port)
     host, port = place.getsockname()[:2]

@@ -26,6 +26,8 @@ KNOWN = {  # files that are no table, by their first bytes
     b"\x89HDF": "an HDF5 file",
     b"CDF\x01": "a NetCDF file",
     b"%PDF": "a PDF",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
     b"BZh": "a bzip2 file",
     b"\xfd7zXZ": "an xz file",
     b"\x28\xb5\x2f\xfd": "a zstd file",

@@ -57,6 +57,10 @@ def _same(a: FloatArray, b: FloatArray) -> str | None:
 
 
 def _is_sum(part: FloatArray, total: int, some: tuple[int, ...]) -> bool:
+    first = part[:LEAST]
+    wrong = np.abs(first[:, total] - first[:, some].sum(axis=1))  # NaN where one of them is missing
+    if (wrong > 1e-6 * np.fmax.reduce(np.abs(part[:, total]), initial=1e-12)).any():
+        return False  # as most are not: the first rows show it
     cells = part[:, [total, *some]]
     cells = cells[~np.isnan(cells).any(axis=1)]
     if len(cells) < LEAST or (np.ptp(cells, axis=0) == 0).any():

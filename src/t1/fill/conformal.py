@@ -1,9 +1,9 @@
-"""Intervals that hold what they promise: each cell's own spread, scaled by what the CALIBRATE cells show.
+"""Intervals that hold what they promise: each cell's own spread, scaled by what hidden cells show.
 
 Every cell has a guess of how far below and above its fill the truth may lie. There are several ways to guess:
-T1's own quantiles, the distance from the nearest observation, or one width for all cells. CHOOSE cells say
-which guess gives the narrowest intervals; CALIBRATE cells say by which factor to stretch it (split conformal
-prediction).
+T1's own quantiles, the distance from the nearest observation, or one width for all cells. Hidden cells say
+which guess gives the narrowest intervals, and by which factor to stretch it (cross-conformal prediction: the
+error at a hidden cell is that of a blend that has not learned from it).
 """
 
 import math
@@ -16,7 +16,7 @@ from t1.errors import InputError
 from t1.fill.gaps import N_CLASSES, N_INNER, TYPICAL
 
 GUESSES = ("t1", "distance", "constant")
-ENOUGH = 30  # events from which on a group stands for itself; with fewer it is drawn towards a larger group
+ENOUGH = 100  # events from which on a group stands for itself; with fewer it is drawn towards a larger group
 FLOOR = 0.02  # of a column's spread: no guess is narrower
 
 
@@ -57,15 +57,13 @@ def guess_spread(
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """For each column and class the factor of the spread; `tested` where CALIBRATE cells were behind it."""
+    """For each column and class the factor of the spread; `tested` where hidden cells were behind it."""
 
     level: float
     guess: str
     factor: FloatArray  # (vars, classes), NaN where nothing is known at all
     tested: BoolArray  # (vars, classes)
-    reach: (
-        FloatArray  # (classes,), how far from an observation CALIBRATE cells were; NaN where there were none
-    )
+    reach: FloatArray  # (classes,), how far from an observation hidden cells were; NaN where there were none
 
     def bands(
         self, fill: FloatArray, spread: Spread, column: IntArray, code: Codes, distance: Lengths
@@ -93,7 +91,7 @@ def calibrate(
     distance: Lengths,
     n_vars: int,
 ) -> Calibration:
-    """Factors so that a share `level` of the CALIBRATE cells lies inside.
+    """Factors so that a share `level` of the hidden cells lies inside.
 
     A column and class of few events is drawn towards the class over all columns. A class that was never
     rehearsed takes the factor of the nearest rehearsed one, wider by the square root of how much longer its
@@ -112,20 +110,19 @@ def calibrate(
     factor = np.full((n_vars, N_CLASSES), np.nan)
     tested = np.zeros((n_vars, N_CLASSES), dtype=bool)
     by_class = np.full(N_CLASSES, np.nan)
-    for c in range(N_CLASSES):
-        mine = code == c
-        if not mine.any():
+    order = np.lexsort((column, code))
+    for of_class in np.split(order, np.searchsorted(code[order], np.arange(1, N_CLASSES))):
+        if not len(of_class):
             continue
-        reach[c] = distance[mine].max()
-        by_class[c] = _quantile(score[mine], event[mine], level)
+        c = int(code[of_class[0]])
+        reach[c] = distance[of_class].max()
+        by_class[c] = _quantile(score[of_class], event[of_class], level)
         factor[:, c] = by_class[c]
         tested[:, c] = True
-        for j in np.unique(column[mine]).tolist():
-            here = mine & (column == j)
-            n_events = len(np.unique(event[here]))
-            share = min(n_events / ENOUGH, 1.0)
+        for here in np.split(of_class, np.flatnonzero(np.diff(column[of_class])) + 1):
+            share = min(len(np.unique(event[here])) / ENOUGH, 1.0)
             own = _quantile(score[here], event[here], level)
-            factor[j, c] = math.exp(
+            factor[column[here[0]], c] = math.exp(
                 share * math.log(max(own, 1e-9)) + (1 - share) * math.log(max(by_class[c], 1e-9))
             )
     _monotone(factor, tested, guess)

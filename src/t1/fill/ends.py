@@ -14,8 +14,8 @@ import numpy as np
 from numpy.random import Generator
 
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
+from t1.fill.board import FOLDS
 from t1.fill.gaps import Gaps, gap_class
-from t1.fill.rehearsal import CALIBRATE, CHOOSE
 from t1.panel import Panel
 
 LAG = 48  # rows whose fills are revised as later rows arrive
@@ -43,7 +43,7 @@ class Ends:
     row: IntArray
     column: IntArray
     event: IntArray  # the stretch
-    part: IntArray  # CHOOSE or CALIBRATE: intervals need all cells that there are
+    fold: IntArray
     code: Codes
     distance: Lengths
 
@@ -73,7 +73,7 @@ def rehearse_ends(panel: Panel, rng: Generator, memory: int) -> Ends | None:
     gappy = np.flatnonzero((~observed).any(axis=1) & observed.any(axis=1))
     owner = np.full(observed.shape, -1, dtype=np.int8)
     left = np.floor(SHARE * observed.sum(axis=0))
-    stretches, hidden, parts = [], [], []
+    stretches, hidden, folds = [], [], []
     for k, end in enumerate(rng.permutation(np.unique(ends)).tolist()):
         age = _ages(silent, gappy, n_vars, rng)
         back = 0 if rng.random() < OPEN else int(rng.integers(1, LAG + 1))
@@ -82,23 +82,23 @@ def rehearse_ends(panel: Panel, rng: Generator, memory: int) -> Ends | None:
         last = end - back
         when = np.arange(first, end + 1)[:, None]
         cells = (when > last - age) & (when <= last) & observed[first : end + 1]
-        part = CHOOSE if k % 3 == 0 else CALIBRATE
+        fold = k % len(FOLDS)
         taken = owner[first : end + 1]
-        cells &= observed[max(last, first)] & ((taken < 0) | (taken == part))
+        cells &= observed[max(last, first)] & ((taken < 0) | (taken == fold))
         cells &= cells.sum(axis=0) <= left
-        # of a gap some cells may belong to another part: then what is left is hidden, if its last cell is there
+        # of a gap some cells may belong to another fold: then what is left is hidden, if its last cell is there
         cells &= cells[max(last, first) - first]
         if last < first + LEAST or not cells.any() or cells.all():
             continue
         row, column = np.nonzero(cells)
-        owner[row + first, column] = part
+        owner[row + first, column] = fold
         left -= cells.sum(axis=0)
         stretches.append((series, first, end + 1))
         hidden.append(cells)
-        parts.append(part)
+        folds.append(fold)
     if not stretches:
         return None
-    return _scored(panel, owner >= 0, stretches, hidden, parts, memory)
+    return _scored(panel, owner >= 0, stretches, hidden, folds, memory)
 
 
 def _scored(
@@ -106,7 +106,7 @@ def _scored(
     owned: BoolArray,
     stretches: list[tuple[int, int, int]],
     hidden: list[BoolArray],
-    parts: list[int],
+    folds: list[int],
     memory: int,
 ) -> Ends:
     """The stretches, filled up with empty rows in front, and the cells that count."""
@@ -138,7 +138,7 @@ def _scored(
         row=gaps.row[counts],
         column=gaps.column[counts],
         event=gaps.row[counts] // memory,
-        part=np.array(parts)[gaps.row[counts] // memory],
+        fold=np.array(folds)[gaps.row[counts] // memory],
         code=end_class(gaps.length, open_end)[counts],
         distance=gaps.distance[counts],
     )

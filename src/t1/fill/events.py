@@ -2,6 +2,7 @@
 
 from collections import deque
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
@@ -29,11 +30,10 @@ class Events:
 
     def __getitem__(self, event: int) -> "Event":
         runs = slice(self.bounds[event], self.bounds[event + 1])
-        return Event(
-            self.column[runs], self.offset[runs], self.length[runs], bool(self.edge[self.bounds[event]])
-        )
+        edge = bool(self.edge[runs.start])
+        return Event(self.column[runs], self.offset[runs], self.length[runs], self.code[runs], edge)
 
-    @property
+    @cached_property
     def code(self) -> Codes:
         """The gap class of each run."""
         return gap_class(self.length, self.edge)
@@ -56,19 +56,22 @@ class Events:
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """The runs of one event: columns, offsets from its first row, lengths; at an edge or not."""
+    """The runs of one event: columns, offsets from its first row, lengths, classes; at an edge or not."""
 
     column: IntArray
     offset: IntArray
     length: IntArray
+    code: Codes
     edge: bool
 
-    @property
+    @cached_property
     def span(self) -> int:
         return int((self.offset + self.length).max())
 
     def take(self, runs: BoolArray) -> "Event":
-        return Event(self.column[runs], self.offset[runs], self.length[runs], self.edge)
+        if runs.all():
+            return self
+        return Event(self.column[runs], self.offset[runs], self.length[runs], self.code[runs], self.edge)
 
 
 def own_events(runs: Runs, alive: BoolArray, limit: int, edge_limit: int | None = None) -> Events:

@@ -4,6 +4,7 @@ A gap is *inner* when its series has observations of the column before and after
 *edge*: filling it is extrapolation, which is harder, so edges are classes of their own.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,8 +20,8 @@ EDGE = ((1, 23), (24, None))
 CLASS_NAMES = ("1", "2-5", "6-23", "24-95", "96+", "edge 1-23", "edge 24+")
 N_CLASSES = len(CLASS_NAMES)
 N_INNER = len(INNER)
-_INNER_FIRST = np.array([first for first, _ in INNER])
-_EDGE_FIRST = np.array([first for first, _ in EDGE])
+_INNER_STARTS, _EDGE_STARTS = [first for first, _ in INNER], [first for first, _ in EDGE]
+_INNER_FIRST, _EDGE_FIRST = np.array(_INNER_STARTS), np.array(_EDGE_STARTS)
 # a typical length of each class: how much wider an untested class is than a tested one follows from it
 TYPICAL = np.array([1.0, 3.0, 12.0, 48.0, 192.0, 12.0, 96.0])
 
@@ -74,6 +75,13 @@ def gap_class(lengths: npt.NDArray[Any], edge: npt.NDArray[np.bool_]) -> Codes:
     inner = np.searchsorted(_INNER_FIRST, lengths, side="right") - 1
     outer = N_INNER + np.searchsorted(_EDGE_FIRST, lengths, side="right") - 1
     return np.where(edge, outer, inner).astype(np.int8)
+
+
+def class_of(length: int, edge: bool) -> int:
+    """The class of one gap."""
+    if edge:
+        return N_INNER + bisect_right(_EDGE_STARTS, length) - 1
+    return bisect_right(_INNER_STARTS, length) - 1
 
 
 @dataclass(frozen=True, eq=False)

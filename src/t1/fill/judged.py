@@ -12,11 +12,11 @@ import numpy as np
 
 from t1.arrays import BoolArray, FloatArray, IntArray, Labels, Lengths
 from t1.fill.blend import Blend
+from t1.fill.board import FOLDS
 from t1.fill.circle import unwind
 from t1.fill.conformal import GUESSES, Calibration, Spread, calibrate, guess_spread, narrowest
 from t1.fill.filled import Filled, Missing
 from t1.fill.gaps import N_CLASSES, Gaps
-from t1.fill.rehearsal import CALIBRATE, CHOOSE, REPORT
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard, score
 from t1.methods.base import Fill, FittedMethod
@@ -31,10 +31,11 @@ class Evidence:
     """What every method made of the hidden cells, in arrays (cells,): all that is known of how good it is."""
 
     errors: FloatArray  # (methods, cells), fill less truth; NaN where a method had no answer
+    error: FloatArray  # of the blend that was learned from the other folds
     column: IntArray
     code: IntArray
     event: IntArray
-    part: IntArray
+    fold: IntArray
     distance: Lengths
     down: FloatArray | None  # how sure T1 was of each cell
     up: FloatArray | None
@@ -134,7 +135,7 @@ class JudgedFill:
                 sure=self._sure(gaps, rules),
             ),
             method_names=names,
-            scorecard=self.score(gaps.count(panel, self.alive), calibration),
+            scorecard=self.score(gaps.count(panel, self.alive), level),
             columns=panel.columns,
             notes=self.notes,
         )
@@ -159,8 +160,8 @@ class JudgedFill:
         e, sure = self.evidence, np.full(len(gaps), np.nan)
         for j, values in states.items():
             apart = float(np.diff(np.sort(values)).min()) if len(values) > 1 else np.inf
-            mine = (e.column == j) & (e.part != CHOOSE)
-            right, code = np.abs(self._error[mine]) < apart / 2, e.code[mine]
+            mine = e.column == j
+            right, code = np.abs(e.error[mine]) < apart / 2, e.code[mine]
             n_right = np.bincount(code[right], minlength=N_CLASSES)
             n = np.bincount(code, minlength=N_CLASSES)
             share = np.where(
@@ -182,12 +183,6 @@ class JudgedFill:
 
     # ------------------------------------------------------------ judging
 
-    @cached_property
-    def _error(self) -> FloatArray:
-        """The error of the blend at each hidden cell: fills less the same truth mix like the fills."""
-        e = self.evidence
-        return self.blend.mix(e.errors, e.column, e.code.astype(np.int8))
-
     def _spread(self, guess: str) -> Spread:
         e = self.evidence
         return guess_spread(guess, e.column, e.distance, self.scale, e.down, e.up)
@@ -195,48 +190,60 @@ class JudgedFill:
     @cached_property
     def _guess(self) -> str:
         e = self.evidence
-        mine = e.part == CHOOSE
         kinds = GUESSES if e.down is not None else GUESSES[1:]
-        spreads = {kind: self._spread(kind).take(mine) for kind in kinds}
-        return narrowest(GUESS_LEVEL, spreads, self._error[mine], e.column[mine], self.scale)
+        spreads = {kind: self._spread(kind) for kind in kinds}
+        return narrowest(GUESS_LEVEL, spreads, e.error, e.column, self.scale)
 
     def calibration(self, level: float) -> Calibration:
         """How wide intervals must be to hold a share `level` of the truth."""
+        return self._calibrated(level)[0]
+
+    def _calibrated(self, level: float) -> tuple[Calibration, BoolArray]:
+        """The calibration, and which hidden cells (cells,) lie inside intervals that the other folds would give."""
+        if level not in self._by_level:
+            e, spread = self.evidence, self._spread(self._guess)
+            inside = np.zeros(len(e.error), dtype=bool)
+            for fold in FOLDS:
+                mine = e.fold == fold
+                factor = self._calibrate(level, spread, ~mine).factor[e.column[mine], e.code[mine]]
+                inside[mine] = spread.take(mine).score(e.error[mine]) <= factor
+            self._by_level[level] = self._calibrate(level, spread, np.ones(len(inside), dtype=bool)), inside
+        return self._by_level[level]
+
+    @cached_property
+    def _by_level(self) -> dict[float, tuple[Calibration, BoolArray]]:
+        return {}
+
+    def _calibrate(self, level: float, spread: Spread, cells: BoolArray) -> Calibration:
         e = self.evidence
-        mine = e.part == CALIBRATE
         return calibrate(
             level,
             self._guess,
-            self._error[mine],
-            self._spread(self._guess).take(mine),
-            e.column[mine],
-            e.code[mine].astype(np.int8),
-            e.event[mine],
-            e.distance[mine],
+            e.error[cells],
+            spread.take(cells),
+            e.column[cells],
+            e.code[cells].astype(np.int8),
+            e.event[cells],
+            e.distance[cells],
             len(self.scale),
         )
 
-    def score(self, missing: IntArray, calibration: Calibration | None) -> Scorecard:
-        """The scorecard, from REPORT cells, for a table with so many missing cells (vars, classes)."""
+    def score(self, missing: IntArray, level: float | None) -> Scorecard:
+        """The scorecard for a table with so many missing cells (vars, classes), with intervals of a level."""
         e = self.evidence
-        mine = e.part == REPORT
-        column, code, error = e.column[mine], e.code[mine].astype(np.int8), self._error[mine]
-        covered = None
-        if calibration is not None:
-            score_of = self._spread(calibration.guess).take(mine).score(error)
-            covered = score_of <= calibration.factor[column, code]
+        calibration, covered = (None, None) if level is None else self._calibrated(level)
         return score(
             columns=self.columns,
             blend=self.blend,
             missing=missing,
-            column=column,
-            code=code,
-            event=e.event[mine],
-            error=error,
-            errors=e.errors[:, mine],
+            column=e.column,
+            code=e.code.astype(np.int8),
+            event=e.event,
+            error=e.error,
+            errors=e.errors,
             covered=covered,
             calibrated=None if calibration is None else calibration.tested,
-            level=None if calibration is None else calibration.level,
+            level=level,
             scale=self.scale,
             forced=self.forced,
         )

@@ -60,6 +60,7 @@ class Learning:
     every: bool = False  # learn about every column, also those without gaps: the fit is to be kept
     weights: Any = None  # pretrained weights to start from: a path, "none", or None for the shipped ones
     engine: str = "torch"  # what runs the pretrained network: torch, or onnx
+    network: Any = None  # the pretrained network, once it was loaded
     on_progress: OnProgress | None = None
     should_stop: Callable[[], bool] | None = None
     notes: list[str] = field(default_factory=list)  # what the user should know

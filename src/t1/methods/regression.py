@@ -233,6 +233,8 @@ class _Filler:
             np.nan_to_num(self.fill[block], copy=False)  # nothing of it is known here: its mean
             self.season += [fill[gap] for fill, gap in zip(self.fill[block], self.hidden[block], strict=True)]
         self.gappy: list[int] = np.flatnonzero(self.hidden.any(axis=1)).tolist()
+        # rows, start and end of `_Sight`, of columns with few cells to fill: more would take memory
+        self.known: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
 
     def put(self, fills: dict[int, FloatArray]) -> None:
         """Replace the fills of some columns, each given at its gaps."""
@@ -240,7 +242,9 @@ class _Filler:
             self.fill[j, self.hidden[j]] = fill
 
     def look(self, j: int, helpers: IntArray) -> "_Sight":
-        """What can be seen from inside the gaps of column j."""
+        """What can be seen from inside the gaps of column j, which stay where they are from round to round."""
+        if j in self.known:
+            return _Sight(self, j, helpers[:, None], *self.known[j])
         rows = np.flatnonzero(self.hidden[j])
         first = np.flatnonzero(np.diff(rows, prepend=-2) > 1)  # of each gap
         size = np.diff(first, append=len(rows))
@@ -250,6 +254,8 @@ class _Filler:
         # where nothing of the column is known, its ends: from the first row to the last
         start = np.where(before >= 0, before, np.where(after <= last, after, 0))
         end = np.where(after <= last, after, np.where(before >= 0, before, last))
+        if len(rows) <= SEEN_AT_ONCE:
+            self.known[j] = rows, start, end
         return _Sight(self, j, helpers[:, None], rows, start, end)
 
 

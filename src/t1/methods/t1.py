@@ -47,14 +47,16 @@ class T1Fill:
             periods=dict(learning.periods),
         )
 
-    def fill(self, panel: Panel, asked: BoolArray | None = None) -> Fill:
+    def fill(self, panel: Panel, *, asked: BoolArray | None = None, stride: int = STRIDE) -> Fill:
         """Each series by itself; columns of which the fit knew nothing have no answer.
 
-        Rows that are not `asked` for (rows,) only help to fill the others.
+        Rows that are not `asked` for (rows,) only help to fill the others; `stride` is how many rows there are
+        from one window to the next.
         """
         fill, down, up = (np.full(panel.values.shape, np.nan) for _ in range(3))
         usual = next((p for p in self.periods.values() if p is not None), None)
-        stride = STRIDE if len(self.groups) <= 1 else WIDE_STRIDE
+        if len(self.groups) > 1:
+            stride = max(stride, WIDE_STRIDE)
         for key, span in zip(panel.ids, panel.spans, strict=True):
             period = self.periods.get(key, usual)
             for group, relation in zip(self.groups, self.relations, strict=True):
@@ -118,6 +120,14 @@ class T1Fill:
 
 
 def _network(learning: Learning) -> Network:
+    """The pretrained network; nobody changes it, so it serves all rounds of a rehearsal and the fill."""
+    if learning.network is None:
+        learning.network = _load(learning)
+    network: Network = learning.network
+    return network
+
+
+def _load(learning: Learning) -> Network:
     if learning.engine == "onnx":
         return OnnxT1.pretrained(learning.weights)
     from t1.device import resolve_device  # torch takes a second or two to import

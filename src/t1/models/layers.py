@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 SLICE = 1 << 20  # numbers that a slice of channels works on at one time: they stay inside the cache
+FEW = 16  # variables: with fewer torch's softmax does not fill a vector, and takes five times as long as its steps
 KEEP = (
     1 << 24
 )  # up to so many numbers a block keeps q, k, v and weights for the backward pass; above, it recomputes
@@ -212,7 +213,7 @@ class NormedResidual(nn.Module):
     def forward(self, skip: Tensor, x: Tensor, n_vars: int) -> Tensor:  # both (rows, chans, time)
         normed = F.layer_norm(x, x.shape[1:], self.scale * self.weight, self.scale * self.bias)
         if not (self.training and self.drop_path > 0):
-            return skip + normed
+            return normed.add_(skip)
         windows = F.dropout(x.new_ones(len(x) // n_vars), self.drop_path)  # all variables of a window at once
         return torch.addcmul(skip, normed, windows.repeat_interleave(n_vars)[:, None, None])
 
@@ -303,7 +304,12 @@ class _Slices:
 def attention_weights(q: Tensor, k: Tensor) -> Tensor:
     """softmax(q kᵀ / sqrt(width)), q and k (heads·batch, vars, width)."""
     scale = 1 / math.sqrt(q.shape[-1])
-    return torch.softmax(torch.baddbmm(q.new_zeros(()), q, k.transpose(1, 2), beta=0, alpha=scale), dim=-1)
+    likeness = torch.baddbmm(q.new_zeros(()), q, k.transpose(1, 2), beta=0, alpha=scale)
+    if likeness.shape[-1] >= FEW:
+        return torch.softmax(likeness, dim=-1)
+    likeness -= likeness.amax(-1, keepdim=True)
+    likeness.exp_()
+    return likeness.div_(likeness.sum(-1, keepdim=True))
 
 
 class _HeadsFunction(torch.autograd.Function):

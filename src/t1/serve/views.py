@@ -103,6 +103,9 @@ class LookView(BaseModel):
     missing: int
     time: list[str]
     id: list[str]
+    found: dict[str, str] = Field(
+        description="how a text file is written, by option: separator, decimal, encoding"
+    )
     all_columns: list[str]
     left_alone: dict[str, str]
     columns: list[ColumnView]

@@ -1,4 +1,4 @@
-"""What a worker does: fill a file, or look at it. A job is (input, options) -> (output).
+"""What a worker does to fill a file. A job is (input, options) -> (output).
 
 `carry_out` runs in any process of any machine that sees the two folders: it prints nothing and knows nothing
 of HTTP or of the queue.
@@ -9,29 +9,25 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from filelock import FileLock
 
 from t1.data.atomic import open_target, write_bytes
-from t1.data.look import gap_lengths
 from t1.errors import InputError, T1Error
 from t1.options import FAST, FitOptions, seconds_in
 from t1.progress import Progress
 from t1.serve.options import JobOptions, parse
-from t1.serve.settings import size
-from t1.serve.sizes import check_cells, check_table
+from t1.serve.sizes import check_table
+
+if TYPE_CHECKING:  # the server itself, which only queues jobs, starts without the engine
+    from t1.api.filled_table import FilledTable
 
 EVERY = 0.2  # seconds between two events of one stage
 RESULT = "result.json"  # written last: an attempt that has it is whole
-MAP_BINS = 240
-PREVIEW_ROWS = 8
-PREVIEW_COLUMNS = 40
-MOST_TOLD = 500  # columns of a wide table that are described one by one
 OnEvent = Callable[[dict[str, Any]], None]
 
 
@@ -49,6 +45,10 @@ class Task:
     @property
     def output(self) -> Path:
         return self.target / f"filled{''.join(self.source.suffixes)}"
+
+    @property
+    def model(self) -> Path:
+        return self.target / "model"
 
 
 def carry_out(task: Task, tell: OnEvent, should_stop: Callable[[], bool]) -> dict[str, Any]:
@@ -85,65 +85,96 @@ def told(error: InputError, *places: Path) -> str:
     return message
 
 
-def _fill(task: Task, tell: OnEvent, should_stop: Callable[[], bool]) -> dict[str, Any]:
-    from t1.api import fit_file, impute_file
+class _Stages:
+    """Tells what a job is doing: each stage at once, news of the same one every EVERY seconds."""
 
-    options: JobOptions = parse(JobOptions, dict(task.options))
-    began = perf_counter()
-    whole = None if options.budget == FAST else seconds_in(options.budget)
+    def __init__(self, tell: OnEvent, budget: str) -> None:
+        self.tell, self.began = tell, perf_counter()
+        self.whole = None if budget == FAST else seconds_in(budget)
+        self.stage, self.told = "", 0.0
+        self.best_error: float | None = None
 
-    last: dict[str, Any] = {"stage": "", "at": 0.0}
+    @property
+    def seconds(self) -> float:
+        return perf_counter() - self.began
 
-    def say(stage: str, **more: Any) -> None:
-        spent = perf_counter() - began
-        if stage == last["stage"] and spent - last["at"] < EVERY:
+    def say(self, stage: str, **more: Any) -> None:
+        spent = self.seconds
+        if stage == self.stage and spent - self.told < EVERY:
             return
-        last.update(stage=stage, at=spent)
-        left = None if whole is None else max(whole - spent, 0.0)
-        known = {"best_error": last.get("best_error")}
-        tell({"stage": stage, "seconds": spent, "seconds_left": left, **known, **more})
+        self.stage, self.told = stage, spent
+        left = None if self.whole is None else max(self.whole - spent, 0.0)
+        known = {"stage": stage, "seconds": spent, "seconds_left": left, "best_error": self.best_error}
+        self.tell({**known, **more})
 
-    def on_progress(progress: Progress) -> None:
-        last["best_error"] = progress.best_error or last.get("best_error")
-        say(progress.stage, step=progress.step or None, best_loss=progress.best_loss)
+    def on_progress(self, progress: Progress) -> None:
+        self.best_error = progress.best_error or self.best_error
+        self.say(progress.stage, step=progress.step or None, best_loss=progress.best_loss)
 
-    say("reading the file")
-    reading = options.reading()
-    check_table(task.source, reading, task.max_unpacked, task.max_cells)
-    more: dict[str, Any] = {"on_progress": on_progress, "should_stop": should_stop}
-    fit_options, model, kept = options.fit_options(), None, None
-    if options.keep_model:
-        model = task.target / "model"
-        fitted = fit_file(task.source, model, reading=reading, options=fit_options, **more)
-        fit_options = FitOptions()
-        kept = {
-            "columns": list(fitted.columns),
-            "bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
-            "scorecard": fitted.scorecard.to_dict(),
-        }
-        say("filling")
-    result = impute_file(
+
+def _fill(task: Task, tell: OnEvent, should_stop: Callable[[], bool]) -> dict[str, Any]:
+    """One job from reading to report; what it made, in short."""
+    options: JobOptions = parse(JobOptions, dict(task.options))
+    stages = _Stages(tell, options.budget)
+    stages.say("reading the file")
+    check_table(task.source, options.reading(), task.max_unpacked, task.max_cells)
+    watch: dict[str, Any] = {"on_progress": stages.on_progress, "should_stop": should_stop}
+    model = _keep_model(task, options, watch) if options.keep_model else None
+    if model is not None:
+        stages.say("filling")
+    result = _filled(task, options, watch)
+    stages.say("writing the report")
+    result = replace(result, name=task.name, seconds=stages.seconds)
+    _write_files(task.target, result)
+    summary = _summary(result)
+    return summary if model is None else {**summary, "model": model}
+
+
+def _keep_model(task: Task, options: JobOptions, watch: dict[str, Any]) -> dict[str, Any]:
+    """Fit the file and keep what was learned beside the output; what is to be known of it."""
+    from t1.api import fit_file
+
+    fitted = fit_file(
+        task.source, task.model, reading=options.reading(), options=options.fit_options(), **watch
+    )
+    return {
+        "columns": list(fitted.columns),
+        "bytes": sum(path.stat().st_size for path in task.model.rglob("*") if path.is_file()),
+        "scorecard": fitted.scorecard.to_dict(),
+    }
+
+
+def _filled(task: Task, options: JobOptions, watch: dict[str, Any]) -> FilledTable:
+    """Write the filled file; with a model that was kept nothing is learned again."""
+    from t1.api import impute_file
+
+    return impute_file(
         task.source,
         task.output,
-        reading=reading,
-        fit_options=fit_options,
+        reading=options.reading(),
+        fit_options=FitOptions() if options.keep_model else options.fit_options(),
         fill_options=options.fill_options(),
-        model=model,
+        model=task.model if options.keep_model else None,
         add_missing_rows=options.add_missing_rows,
-        **more,
+        **watch,
     )
-    say("writing the report")
-    result = replace(result, name=task.name, seconds=perf_counter() - began)
-    with open_target(task.target / "scorecard.json") as stream:
+
+
+def _write_files(target: Path, result: FilledTable) -> None:
+    """What lies beside the filled file: scorecard, provenance, report."""
+    with open_target(target / "scorecard.json") as stream:
         stream.write(json.dumps(result.to_dict(), indent=1, allow_nan=False).encode())
-    with open_target(task.target / "provenance.parquet") as stream:
+    with open_target(target / "provenance.parquet") as stream:
         result.provenance.to_parquet(stream)
     if len(result.series) > 1:  # the report draws them one after the other
-        with open_target(task.target / "order.npy") as stream:
+        with open_target(target / "order.npy") as stream:
             np.save(stream, np.concatenate(result.series))
-    result.report(task.target / "report.html")
+    result.report(target / "report.html")
+
+
+def _summary(result: FilledTable) -> dict[str, Any]:
     card = result.scorecard
-    summary: dict[str, Any] = {
+    return {
         "filled": result.n_filled,
         "missing": card.missing,
         "verdict": card.verdict,
@@ -156,88 +187,3 @@ def _fill(task: Task, tell: OnEvent, should_stop: Callable[[], bool]) -> dict[st
         "columns": list(result.columns),
         "seconds": result.seconds,
     }
-    return summary if kept is None else {**summary, "model": kept}
-
-
-# ---------------------------------------------------------------- looking
-
-
-def look_at(source: Path, options: Mapping[str, Any], max_unpacked: int, max_cells: int) -> dict[str, Any]:
-    """How a file is understood, its gap map and its first rows, as JSON; what is wrong is an InputError."""
-    from t1.data.files import read_file
-    from t1.data.suspicions import suspicions
-
-    chosen: JobOptions = parse(JobOptions, dict(options))
-    chosen.check()
-    try:
-        check_table(source, {}, max_unpacked, max_cells)
-        file = read_file(source, **chosen.reading())
-        check_cells(file.values.shape, max_cells)
-        rules = chosen.fill_options().rules(file.time, getattr(file, "time_format", None), file.kinds)
-        rules.check(file.columns)
-    except InputError as error:
-        raise InputError(told(error, source), cure=error.cure, option=error.option) from None
-    missing = np.isnan(file.values)
-    sure = [f"{one}: counts as missing (keep_sentinels)." for one in file.sentinels if one.sure]
-    doubts = suspicions(file.values, file.columns, file.kinds)
-    names = list(file.all_columns)
-    return {
-        "understood": list(file.understood),
-        "problems": list(dict.fromkeys([*sure, *file.problems, *doubts])),
-        "rows": len(file.values),
-        "bytes": size(source.stat().st_size),
-        "missing": int(missing.sum()),
-        "time": list(_names(file.time_column)),
-        "id": list(_names(file.id_column)),
-        "all_columns": names[:MOST_TOLD],
-        "left_alone": dict(list(file.passed_through.items())[:MOST_TOLD]),
-        "columns": [_column(file, j) for j in range(min(len(file.columns), MOST_TOLD))],
-        "more_columns": max(len(file.columns) - MOST_TOLD, 0),
-        "preview": [_start(file.texts(name)) for name in names[:PREVIEW_COLUMNS]],
-    }
-
-
-def explain_at(
-    source: Path, column: str, row: int, options: Mapping[str, Any], model: Path
-) -> dict[str, Any]:
-    """From which columns and which stretch the fill of a cell was taken, by the model that filled it."""
-    from t1.explaining import explain_file
-
-    chosen: JobOptions = parse(JobOptions, dict(options))
-    try:
-        found = explain_file(
-            source, column, row, reading=chosen.reading(), options=chosen.fit_options(), model=model
-        )
-    except InputError as error:
-        option = "row" if error.option == "at" else error.option
-        raise InputError(told(error, source, model), cure=error.cure, option=option) from None
-    plain: dict[str, Any] = json.loads(json.dumps(found.to_dict(), default=str))
-    return plain
-
-
-def _names(given: Any) -> tuple[str, ...]:
-    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
-
-
-def _column(file: Any, j: int) -> dict[str, Any]:
-    values = file.values[:, j]
-    kind = file.kinds[file.columns[j]]
-    lengths = gap_lengths(values)
-    seen = values[~np.isnan(values)]
-    edges = np.linspace(0, len(values), min(MAP_BINS, len(values)) + 1).astype(int)
-    shares = [float(np.isnan(values[a:b]).mean()) for a, b in pairwise(edges)] if lengths else []
-    return {
-        "name": file.columns[j],
-        "kind": kind.name,
-        "why": kind.evidence,
-        "missing": int(sum(lengths)),
-        "gaps": len(lengths),
-        "longest": max(lengths, default=0),
-        "low": float(seen.min()) if len(seen) else None,
-        "high": float(seen.max()) if len(seen) else None,
-        "map": [round(share, 3) for share in shares],
-    }
-
-
-def _start(cells: list[str]) -> list[str]:
-    return [str(cell)[:200] for cell in cells[:PREVIEW_ROWS]]

@@ -89,12 +89,12 @@ class _Desk:
         return carry_out(task, self.tell, self.should_stop)
 
     def look(self, *arguments: Any) -> dict[str, Any]:
-        from t1.serve.work import look_at
+        from t1.serve.looking import look_at
 
         return look_at(*arguments)
 
     def explain(self, *arguments: Any) -> dict[str, Any]:
-        from t1.serve.work import explain_at
+        from t1.serve.looking import explain_at
 
         return explain_at(*arguments)
 

@@ -12,8 +12,13 @@ export function el(tag, props = {}, ...children) {
 export function tell(problem) {
   document.querySelectorAll(".wrong").forEach(one => one.classList.remove("wrong"));
   if (!problem) { $("alert").hidden = true; return; }
-  if (problem.status === 401) { $("token").hidden = false; $("token-text").focus(); return; }
-  $("alert").textContent = [problem.detail, problem.cure].filter(Boolean).join("\n");
+  if (problem.status === 401) {
+    $("token").hidden = false;
+    $("token-wrong").hidden = !$("token-text").value;
+    $("token-text").focus();
+    return;
+  }
+  $("alert").textContent = [problem.detail, problem.cure].filter(Boolean).map(labelled).join("\n");
   $("alert").hidden = false;
   const field = problem.field && document.querySelector(`[data-field="${CSS.escape(problem.field)}"]`);
   if (field) {
@@ -23,6 +28,14 @@ export function tell(problem) {
   } else {
     $("alert").scrollIntoView({ block: "nearest" });
   }
+}
+
+// Options that a message names, "(separator)", by their labels on this page.
+function labelled(text) {
+  return text.replace(/\((\w+)\)/g, (whole, name) => {
+    const field = document.querySelector(`[data-field="${name}"]`), label = field?.labels?.[0];
+    return label ? `(“${label.textContent}”)` : whole;
+  });
 }
 
 export async function attempt(action) {

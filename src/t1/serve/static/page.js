@@ -96,8 +96,15 @@ function leftAlone() {
 function fillChoices() {
   const names = look ? look.all_columns : [];
   for (const [id, chosen] of [["r-time", look ? look.time : []], ["r-id", look ? look.id : []]]) {
-    const found = chosen.length ? `found: ${chosen.join(" + ")}` : "found: none";
+    const found = !look ? "found" : chosen.length ? `found: ${chosen.join(" + ")}` : "found: none";
     $(id).replaceChildren(new Option(found, ""), ...names.map(name => new Option(name, `=${name}`)));
+  }
+  const text = look && Object.keys(look.found).length > 0, sheets = /\.xlsx$/i.test(file.name);
+  for (const one of document.querySelectorAll(".of-text")) one.hidden = look && !text;
+  document.querySelector(".of-sheet").hidden = look && !sheets;
+  for (const name of ["separator", "decimal", "encoding"]) {
+    const [first, ...others] = $(`r-${name}`).options, value = look?.found[name];
+    first.text = value ? `found: ${others.find(one => one.value === value)?.text ?? value}` : "found";
   }
 }
 
@@ -119,10 +126,10 @@ function readingOptions() {
   for (const name of ["time", "id"]) if ($(`r-${name}`).value) options[name] = $(`r-${name}`).value.slice(1);
   if (text("r-missing")) options.missing_values = text("r-missing").split(",").map(part => part.trim()).filter(Boolean);
   if (text("r-format")) options.time_format = text("r-format");
-  for (const name of ["separator", "decimal", "layout"]) if ($(`r-${name}`).value) options[name] = $(`r-${name}`).value;
+  for (const name of ["separator", "decimal", "encoding", "layout"]) if ($(`r-${name}`).value) options[name] = $(`r-${name}`).value;
   if (text("r-header")) options.header_row = Number(text("r-header"));
   if (text("r-sheet")) options.sheet = text("r-sheet");
-  if ($("r-dayfirst").checked) options.dayfirst = true;
+  for (const [id, name] of [["r-units", "units_row"], ["r-dayfirst", "dayfirst"]]) if ($(id).value) options[name] = $(id).value === "yes";
   if ($("r-sentinels").checked) options.keep_sentinels = true;
   const kind = {}, exclude = [];
   for (const row of document.querySelectorAll("#columns tbody tr")) {
@@ -237,6 +244,8 @@ const megabytes = n => n >= 1e9 ? `${Number((n / 1e9).toPrecision(3))} GB` : `${
 
 async function begin() {
   about = await attempt(() => ask("GET", "/v1/about"));
+  document.body.dataset.ready = "yes";
+  if (!about && !$("token").hidden) { $("prepare").hidden = $("job").hidden = true; return; }
   if (about) {
     $("token").hidden = true;
     $("version").textContent = about.version;
@@ -244,7 +253,6 @@ async function begin() {
     $("o-method").replaceChildren($("o-method").options[0], ...Object.entries(about.methods).map(([name, title]) => new Option(title, name)));
   }
   route();
-  document.body.dataset.ready = "yes";
 }
 
 // ---------------------------------------------------------------- listening
