@@ -43,7 +43,7 @@ class LiveRow:
     status: str  # newest: first told; revised: told again; final: not told again
 
 
-class _Table(NamedTuple):
+class _Remembered(NamedTuple):
     """The remembered rows (memory, vars), filled, and the ends of their intervals."""
 
     values: FloatArray
@@ -225,7 +225,7 @@ class LiveFill:
             status=status,
         )
 
-    def _learn(self, track: Track, trial: Trial, found: _Table) -> None:
+    def _learn(self, track: Track, trial: Trial, found: _Remembered) -> None:
         """Make intervals wider or narrower by what became of cells that were hidden for a moment."""
         row, column = np.nonzero(trial.counts)
         straight = ~np.isin(column, list(self.judged.circles))
@@ -237,11 +237,11 @@ class LiveFill:
         if fine.any():
             track.widths.learn(trial.kind, column[fine], outside[fine], self.calibration.level)
 
-    def _fill(self, id: Any, track: Track, tables: list[FloatArray]) -> list[_Table]:
+    def _fill(self, id: Any, track: Track, tables: list[FloatArray]) -> list[_Remembered]:
         """The remembered rows as they are, then with cells hidden, filled: all in one run of the network."""
         assert track.end is not None
         judged, memory = self.judged, track.memory
-        out = [_Table(t.copy(), np.full_like(t, np.nan), np.full_like(t, np.nan)) for t in tables]
+        out = [_Remembered(t.copy(), np.full_like(t, np.nan), np.full_like(t, np.nan)) for t in tables]
         gappy = [t for t in out if np.isnan(t.values[-self.lag - 1 :]).any() and not np.isnan(t.values).all()]
         if not gappy:
             return out
