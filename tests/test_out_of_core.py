@@ -241,7 +241,7 @@ def test_rows_that_are_asked_for_are_filled_as_in_the_whole(one_thread):
     for begin, end in ((2600, 2700), (1900, 2100), (5000, 6000)):
         asked = np.zeros(len(values), dtype=bool)
         asked[begin:end] = True
-        part = fitted.fill(panel, asked)
+        part = fitted.fill(panel, asked=asked)
         for name in ("values", "down", "up"):
             np.testing.assert_array_equal(getattr(part, name)[begin:end], getattr(whole, name)[begin:end])
         assert not np.array_equal(part.values, whole.values)  # the rest was not filled by the network
