@@ -175,6 +175,7 @@ def ours(panel: Panel, truth: np.ndarray, hidden: np.ndarray, tune: float) -> li
         made.append(score("iterative", values, truth, hidden, scale, linear, time.perf_counter() - began))
     total = score("blend tuned" if tune else "blend", filled.values, truth, hidden, scale, linear, seconds)
     inside = (filled.lo <= truth) & (truth <= filled.hi)
+    hidden = hidden & np.isfinite(linear)
     total["coverage"] = float(inside[hidden].mean())
     total["width"] = float(((filled.hi - filled.lo) / scale)[hidden].mean())
     total["guess"] = judged._guess
@@ -216,7 +217,11 @@ def score(
     linear: np.ndarray,
     seconds: float,
 ) -> dict:
-    """Mean absolute error over hidden cells in units of the column's deviation, and relative to linear's."""
+    """Mean absolute error over hidden cells in units of the column's deviation, and relative to linear's.
+
+    Where nothing of a column is known in a series (patients), there is no line, and the cell does not count.
+    """
+    hidden = hidden & np.isfinite(linear)
     error = float((np.abs(values - truth) / scale)[hidden].mean())
     base = float((np.abs(linear - truth) / scale)[hidden].mean())
     return {"method": method, "mae": error, "ratio": error / max(base, 1e-12), "seconds": round(seconds, 2)}
