@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from t1.fill import board
-from t1.fill.board import FOLDS, SHARE
+from t1.fill.board import AT_A_TIME, FOLDS, SHARE
 from t1.fill.events import own_events
 from t1.fill.gaps import CLASS_NAMES, N_INNER, Gaps, find_runs
 from t1.fill.rehearsal import ROUNDS, Rehearsal, rehearse, rehearse_until_clear
@@ -46,6 +46,8 @@ def check(panel: Panel, r: Rehearsal) -> None:
         hidden[cell] = True
     np.testing.assert_array_equal(r.masked.values, np.where(hidden, np.nan, panel.values))
     assert (hidden.sum(axis=0) <= SHARE * panel.observed.sum(axis=0)).all()
+    in_copies = np.bincount(r.column, minlength=panel.n_vars)
+    assert (in_copies <= AT_A_TIME * (r.panel.observed.sum(axis=0) + in_copies)).all()
     # in the copies hidden cells are empty, each is hidden once, and everything else is a copy
     assert np.isnan(r.panel.values[r.row, r.column]).all()
     assert len(set(zip(r.row.tolist(), r.column.tolist(), strict=True))) == len(r)

@@ -13,6 +13,7 @@ from t1.panel import Panel
 
 FOLDS = (0, 1, 2)  # a hidden cell is judged by what was learned from those of the other folds
 SHARE = 0.25  # of a column's observed cells are hidden at most, in all copies together
+AT_A_TIME = 0.1  # ... and of those in the copies: with more, gaps are harder to fill than those of the panel
 PLACES = 16  # tried for each event
 DENSE = 0.9  # share of rows observed above which gaps are seldom beside each other
 FEW = 8  # runs of an event: with more, arrays are faster
@@ -59,7 +60,8 @@ class Board:
             np.full(original.shape, -1, dtype=np.int8) if owner is None else owner
         )
         self.density = original.sum(axis=0) / max(len(original), 1)  # (vars,), share of rows observed
-        self.budget = np.floor(SHARE * original.sum(axis=0)).astype(np.int64)
+        most = np.minimum(SHARE * original.sum(axis=0), AT_A_TIME * copies.observed.sum(axis=0))
+        self.budget = np.floor(most).astype(np.int64)
         self.counts = np.zeros((len(FOLDS), self.n_vars, N_CLASSES), dtype=np.int64)
         self.cells = np.zeros((self.n_vars, N_CLASSES), dtype=np.int64)
         self.of_column = np.zeros(self.n_vars, dtype=np.int64)  # cells hidden in each
