@@ -246,12 +246,14 @@ def summary(chosen: list[dict]) -> Iterator[str]:
     methods = [m for m in ORDER if any(r["method"] == m for r in chosen)]
     yield "| scenario | " + " | ".join(TITLES.get(m, m) for m in methods) + " |"
     yield "|---" * (len(methods) + 1) + "|"
+    n_tables = len({r["table"] for r in chosen})
     for scenario in SCENARIOS:
         cells = []
         for method in methods:
             ratios = [r["ratio"] for r in chosen if (r["scenario"], r["method"]) == (scenario, method)]
             mean = math.exp(np.mean(np.log(ratios))) if ratios else math.nan
-            cells.append(f"{mean:.3f} ({max(ratios):.2f})" if ratios else "–")
+            few = f"; {len(ratios)} of {n_tables} tables" if len(ratios) < n_tables else ""
+            cells.append(f"{mean:.3f} ({max(ratios):.2f}{few})" if ratios else "–")
         if any(cell != "–" for cell in cells):
             yield f"| {scenario} | " + " | ".join(cells) + " |"
 
