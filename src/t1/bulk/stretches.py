@@ -33,8 +33,6 @@ from t1.fill.judged import JudgedFill
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard
 from t1.memory import give_back_memory
-from t1.methods.base import Fill
-from t1.methods.t1 import T1Fill
 from t1.options import FillOptions, FitOptions
 from t1.panel import Panel
 from t1.progress import OnProgress
@@ -220,21 +218,6 @@ def _fills(
         waiting = table
 
 
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """T1 for some rows of a stretch; the others are context."""
-
-    method: T1Fill
-    rows: BoolArray
-
-    @property
-    def name(self) -> str:
-        return self.method.name
-
-    def fill(self, panel: Panel) -> Fill:
-        return self.method.fill(panel, asked=self.rows)
-
-
 class _StretchFiller:
     """Fills one piece after the other."""
 
@@ -255,7 +238,9 @@ class _StretchFiller:
         core = slice(n_behind, n_behind + len(own))
         at = moved[placed.at[core]]
         rules = self._rules(placed, panel, moved, count.rows - n_behind)
-        whole = self._judged(panel.n_rows, at).fill(panel, rules=rules, level=self.level)
+        asked = np.zeros(panel.n_rows, dtype=bool)
+        asked[at] = True
+        whole = self.judged.fill(panel, rules=rules, level=self.level, asked=asked)
         filled = whole.rows(at, own.values)
         for key, n in _counts(own).items():
             self.before[key] = self.before.get(key, 0) + n
@@ -265,13 +250,6 @@ class _StretchFiller:
         # intervals of every column: which ones have gaps is not known before the end
         bands = dict(Bands(filled, range(len(filled.columns))))
         return piece, FileFill(values=filled.values, missing=missing, extra=bands)
-
-    def _judged(self, n_rows: int, at: IntArray) -> JudgedFill:
-        """The fill for a stretch of which only the rows `at` are written: T1, which is slow, fills no others."""
-        asked = np.zeros(n_rows, dtype=bool)
-        asked[at] = True
-        methods = (_Asked(m, asked) if isinstance(m, T1Fill) else m for m in self.judged.methods)
-        return replace(self.judged, methods=tuple(methods))
 
     def _aligned(self, placed: Placed, n_behind: int) -> tuple[Panel, IntArray]:
         """The panel without the first rows of its series, up to where windows of the whole series begin.

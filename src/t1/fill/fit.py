@@ -67,9 +67,6 @@ def fit_panel(
         method, tune = "t1", False
     if not learning.every and panel.is_whole:
         return _nothing_to_fill(panel, method)
-    names = ["linear", *([method] if method not in (None, "linear") else [])]
-    if method is None:
-        names = [name for name, entry in METHODS.items() if entry.default]
     kinds = kinds or {}
     turns = {j: kinds[c].circular for j, c in enumerate(panel.columns) if c in kinds}
     circles = {j: turn for j, turn in turns.items() if turn is not None}
@@ -77,24 +74,13 @@ def fit_panel(
     panel = unwind(panel, circles)
     learning.notes += _slow_columns(panel)
     learning.follows = _follows(panel.columns, kinds)
-    if not learning.follows and method is None:
-        names = [name for name in names if name != "related"]
-    if not learning.follows and method == "related":
-        raise InputError("no column is a copy or a sum of others", cure="Choose another.", option="method")
+    names = _to_judge(method, learning)
     with np.errstate(over="ignore", invalid="ignore"):
         learning.tell("hiding cells to judge by")
-        rng = np.random.default_rng(learning.seed)
-        trained = not all(METHODS[name].default for name in names)
-        rounds = [rehearse(panel, rng)] if trained else rehearse_until_clear(panel, rng)
         # of all cells: with a quarter of a sparse panel hidden, seasons are missed or seen where there are none
         learning.periods = find_periods(panel)
         learning.pattern = None if panel.observed.all() else panel.observed
-        ends = None
-        if learning.every:
-            memory = memory_for(list(learning.periods.values()))
-            ends = rehearse_ends(panel, np.random.default_rng([learning.seed, 1]), memory)
-        if ends is not None:
-            rounds = [r.without(ends.hidden) for r in rounds]
+        rounds, ends = _rehearsals(panel, names, learning)
         judged = _Judged(rounds, _scale(panel.values), learning, ends)
         for name in names:
             learning.tell(f"judging {name}", judged.best_error)
@@ -104,6 +90,28 @@ def fit_panel(
         learning.tell("learning from all cells and filling", judged.best_error)
         fitted = judged.verdict(panel, method, coded, perf_counter() - began)
     return replace(fitted, circles=circles, centres=centres(panel, circles))
+
+
+def _to_judge(method: str | None, learning: Learning) -> list[str]:
+    """The names of the methods: the one that was asked for beside linear, or all that serve every table."""
+    if method == "related" and not learning.follows:
+        raise InputError("no column is a copy or a sum of others", cure="Choose another.", option="method")
+    if method is not None:
+        return list(dict.fromkeys(["linear", method]))
+    defaults = [name for name, entry in METHODS.items() if entry.default]
+    return [name for name in defaults if name != "related" or learning.follows]
+
+
+def _rehearsals(panel: Panel, names: list[str], learning: Learning) -> tuple[list[Rehearsal], Ends | None]:
+    """One round for methods that are trained, else as many as it takes; ends of series for a fit to be kept."""
+    rng = np.random.default_rng(learning.seed)
+    trained = not all(METHODS[name].default for name in names)
+    rounds = [rehearse(panel, rng)] if trained else rehearse_until_clear(panel, rng)
+    if not learning.every:
+        return rounds, None
+    memory = memory_for(list(learning.periods.values()))
+    ends = rehearse_ends(panel, np.random.default_rng([learning.seed, 1]), memory)
+    return rounds if ends is None else [r.without(ends.hidden) for r in rounds], ends
 
 
 class _Heard(NamedTuple):
@@ -219,11 +227,13 @@ class _Judged:
 
     def _blended(self, e: Evidence, method: str | None, coded: list[int]) -> tuple[Blend, Evidence]:
         """The blend that all hidden cells give; its error at each is that of the blend that the other folds give."""
+        error = np.full(len(e.fold), np.nan)
         for fold in FOLDS:
             mine = e.fold == fold
             blend = self._blend(e, ~mine, method, coded)
-            e.error[mine] = blend.mix(e.errors[:, mine], e.column[mine], e.code[mine].astype(np.int8))
-        return self._blend(e, np.ones(len(e.fold), dtype=bool), method, coded), e
+            error[mine] = blend.mix(e.errors[:, mine], e.column[mine], e.code[mine].astype(np.int8))
+        every = self._blend(e, np.ones(len(e.fold), dtype=bool), method, coded)
+        return every, replace(e, error=error)
 
     def _blend(self, e: Evidence, mine: BoolArray, method: str | None, coded: list[int]) -> Blend:
         """Weights from some of the hidden cells, or the one method that was asked for."""

@@ -81,25 +81,46 @@ class JudgedFill:
 
     # ------------------------------------------------------------ filling
 
-    def fill(self, panel: Panel, *, rules: Rules | None = None, level: float | None = None) -> Filled:
-        """Fill a panel of the same columns; `level` asks for intervals."""
+    def fill(
+        self,
+        panel: Panel,
+        *,
+        rules: Rules | None = None,
+        level: float | None = None,
+        asked: BoolArray | None = None,
+    ) -> Filled:
+        """Fill a panel of the same columns; `level` asks for intervals.
+
+        Of rows that are not `asked` for (rows,) nothing will be used: T1, which is slow, leaves them out.
+        """
         rules = rules or Rules()
         rules.check(panel.columns)
         locked = rules.locked_rows(panel.n_rows, panel.times)
         gaps = Gaps.of(panel.observed, panel.starts)
         with np.errstate(over="ignore", invalid="ignore"):
-            filled = self._fill(unwind(panel, self.circles, self.centres), gaps, rules, level, locked)
+            filled = self._fill(unwind(panel, self.circles, self.centres), gaps, rules, level, locked, asked)
         for j in self.circles:
             filled.values[panel.observed[:, j], j] = panel.values[panel.observed[:, j], j]
         return filled
 
-    def _fill(self, panel: Panel, gaps: Gaps, rules: Rules, level: float | None, locked: BoolArray) -> Filled:
+    def _fill(
+        self,
+        panel: Panel,
+        gaps: Gaps,
+        rules: Rules,
+        level: float | None,
+        locked: BoolArray,
+        asked: BoolArray | None,
+    ) -> Filled:
         calibration = None if level is None else self.calibration(level)
         wanted = self._wanted(gaps, needs_spread=calibration is not None and calibration.guess == "t1")
         fills = np.full((len(self.methods), len(gaps)), np.nan)
         down = up = None
         for k in np.flatnonzero(wanted).tolist():
-            filled = self.methods[k].fill(panel)
+            method_k = self.methods[k]
+            filled = (
+                method_k.fill(panel, asked=asked) if isinstance(method_k, T1Fill) else method_k.fill(panel)
+            )
             fills[k] = filled.values[gaps.row, gaps.column]
             if filled.down is not None and filled.up is not None:
                 down, up = filled.down[gaps.row, gaps.column], filled.up[gaps.row, gaps.column]
