@@ -270,6 +270,6 @@ class JudgedFill:
         )
 
 
-def fill_end(method: FittedMethod, panel: Panel, memory: int) -> Fill:
+def fill_end(method: FittedMethod, panel: Panel, memory: int, coarse_of: BoolArray | None = None) -> Fill:
     """The end of each series, all of `memory` rows; T1 looks at its last window only, which is much faster."""
-    return method.fill_ends(panel, memory) if isinstance(method, T1Fill) else method.fill(panel)
+    return method.fill_ends(panel, memory, coarse_of) if isinstance(method, T1Fill) else method.fill(panel)

@@ -16,7 +16,7 @@ from t1.fill.circle import unwind
 from t1.fill.conformal import guess_spread
 from t1.fill.ends import LAG, end_class, open_gaps
 from t1.fill.gaps import N_INNER, Gaps
-from t1.fill.judged import JudgedFill
+from t1.fill.judged import JudgedFill, fill_end
 from t1.fill.rules import Rules
 from t1.live.adapt import SAME, Trial, Widths, draw_trial
 from t1.live.track import Track
@@ -289,12 +289,7 @@ class LiveFill:
         fills = np.full((len(judged.methods), len(gaps)), np.nan)
         down = up = None
         for k in np.flatnonzero(used).tolist():
-            method = judged.methods[k]
-            filled = (
-                method.fill_ends(panel, memory, coarse_of)
-                if isinstance(method, T1Fill)
-                else method.fill(panel)
-            )
+            filled = fill_end(judged.methods[k], panel, memory, coarse_of)
             fills[k] = filled.values[gaps.row, gaps.column]
             if filled.down is not None and filled.up is not None:
                 down, up = filled.down[gaps.row, gaps.column], filled.up[gaps.row, gaps.column]
