@@ -20,8 +20,8 @@ import t1
 from t1.cli import main
 from t1.fill.ends import end_class, open_gaps, rehearse_ends
 from t1.fill.gaps import Gaps
-from t1.live.adapt import OPEN, Widths, draw_trial
-from t1.live.fill import FINAL, NEWEST, REVISED
+from t1.live.adapt import CLOSED, LONG_OPEN, OPEN, Lean, Widths, draw_trial, kind_of
+from t1.live.fill import FINAL, NEWEST, REVISED, LiveFill
 from t1.panel import Panel
 
 ROOT = Path(__file__).parents[1]
@@ -223,20 +223,65 @@ def test_intervals_follow_a_stream_that_becomes_rougher(fitted):
         inside.append(((row >= newest.lo) & (row <= newest.hi))[np.isnan(seen)])
     as_fitted, later = np.concatenate(inside[:60]).mean(), np.concatenate(inside[250:]).mean()
     assert as_fitted < 0.75 and as_fitted + 0.1 < later and 0.8 < later < 0.96
-    assert live.tracks[None].widths.shared[OPEN] > 0.5
+    assert live.tracks[None].widths.factors[OPEN].min() > 1.3
 
 
 def test_widths_stay_within_bounds_and_learn_each_column():
-    widths = Widths.of_the_fit(3)
-    column = np.array([0, 0, 2])
-    for _ in range(1000):
-        widths.learn(OPEN, column, np.array([True, True, False]), 0.9)
-    factor = widths.factor(np.array([True, True, True, False]), np.array([0, 1, 2, 0]))
-    assert factor[0] == factor.max() <= 10.0 + 1e-9 and factor[0] > factor[2]
-    assert factor[3] == 1.0  # closed gaps learn from their own
-    for _ in range(1000):
-        widths.learn(OPEN, column, np.zeros(3, dtype=bool), 0.9)
-    assert widths.factor(np.array([True]), np.array([0]))[0] >= 0.1 - 1e-9
+    widths, rng = Widths.of_the_fit(3), np.random.default_rng(0)
+    column, kind = np.array([0, 0, 2]), np.array([OPEN] * 3)
+    widths.learn(kind[:1], column[:1], np.array([50.0]), 0.9)
+    assert 1.0 < widths.factors[OPEN, 0] < 2.0  # one cell does not outweigh the fit
+    for _ in range(100):  # as errors of a bell curve that is twice, or half, as wide as it was
+        widths.learn(kind, column, np.abs(rng.normal(0, [2, 2, 0.5], 3)) / 1.645, 0.9)
+    of_open = widths.factor(np.array([OPEN] * 3), np.arange(3))
+    assert 1.5 < of_open[0] < 2.6 and of_open[2] < 1.0 and of_open[2] < of_open[1] < 2.6
+    assert (widths.factors[[CLOSED, LONG_OPEN]] == 1.0).all()  # they learn from their own
+    for size, bound in ((1e9, 10.0), (0.0, 0.1)):
+        for _ in range(100):
+            widths.learn(kind, column, np.full(3, size), 0.9)
+        np.testing.assert_allclose(widths.factors[OPEN], bound)
+    assert kind_of(np.array([False, True, True]), [9, 5, 6]).tolist() == [CLOSED, OPEN, LONG_OPEN]
+
+
+def test_fills_lean_to_lines_only_where_these_are_clearly_better():
+    lean, rng = Lean.of_the_fit(), np.random.default_rng(0)
+    is_open = np.array([False, True])
+    for k in range(60):
+        lines = rng.normal(0, 1, 20)
+        lean.learn(True, 3 * rng.normal(0, 1, 20), lines)
+        lean.learn(False, lines, 1.02 * lines)
+        if k < 5:
+            assert lean.share(is_open).tolist() == [0.0, 0.0]  # too few rehearsals
+    assert lean.share(is_open)[0] == 0.0 and lean.share(is_open)[1] >= 0.75
+
+
+def test_what_a_stream_shows_changes_who_fills():
+    rng = np.random.default_rng(3)
+    level = rng.normal(0, 1, (900, 1)).cumsum(axis=0)
+    related = level + rng.normal(0, 0.05, (900, 4))  # of the fit: each column tells the others
+    apart = related[-1] + rng.normal(0, 1, (500, 4)).cumsum(axis=0)  # of the stream: none does
+    shown = apart.copy()
+    shown[rng.random(shown.shape) < 0.15] = np.nan
+    live = t1.fit(pd.DataFrame(related, columns=list("abcd")), budget="fast").live()
+    live.warm(related)
+    filled = np.array([live.push(row)[-1].values for row in shown])
+    carried = pd.DataFrame(np.vstack([related[-1:], shown])).ffill().to_numpy()[1:]  # best for a random walk
+    error, least = (np.abs(x - apart)[150:][np.isnan(shown[150:])].mean() for x in (filled, carried))
+    assert live.tracks[None].lean.share(np.array([True]))[0] >= 0.5
+    assert error < 1.1 * least
+
+
+def test_a_row_that_tells_nothing_new_costs_no_run_of_the_network(live, monkeypatch):
+    runs, fill = [], LiveFill._fill
+    monkeypatch.setattr(LiveFill, "_fill", lambda self, *a: runs.append(1) or fill(self, *a))
+    truth = waves(1200)[800:900]
+    truth[40:43, 2] = np.nan
+    told = stream(live, truth)
+    # each row of the gap, the row after it, and every eighth row while the gap is in the lag
+    assert len(runs) <= 1 + 3 + 1 + 7
+    assert [batch[-1].status for batch in told] == [NEWEST] * 100
+    last = [r for batch in told for r in batch if r.time == TIMES[841]][-1]
+    assert last.status == FINAL and last.lo[2] < last.values[2] < last.hi[2]
 
 
 @given(seed=st.integers(0, 10_000), end=st.integers(-(10**12), 10**12), gappy=st.booleans())
@@ -254,7 +299,7 @@ def test_a_trial_hides_observed_cells_only_and_is_the_same_again(seed, end, gapp
     hidden = np.isnan(trial.rows) & ~np.isnan(values)
     assert trial.counts.any() and not (trial.counts & ~hidden).any()
     rows = np.flatnonzero(trial.counts.any(axis=1))
-    assert (rows == 199).all() if trial.kind == OPEN else rows.min() >= 199 - 48 and rows.max() < 199
+    assert (rows == 199).all() if trial.is_open else rows.min() >= 199 - 48 and rows.max() < 199
 
 
 def test_a_state_of_another_fill_is_refused(fitted, live, tmp_path):

@@ -18,7 +18,7 @@ from t1.fill.ends import LAG, end_class, open_gaps
 from t1.fill.gaps import N_INNER, Gaps
 from t1.fill.judged import JudgedFill, fill_end
 from t1.fill.rules import Rules
-from t1.live.adapt import SAME, Trial, Widths, draw_trial
+from t1.live.adapt import EVERY, SAME, Trial, draw_trial, kind_of
 from t1.live.track import Track
 from t1.methods.base import FittedMethod
 from t1.methods.t1 import T1Fill
@@ -26,6 +26,8 @@ from t1.onnx.engine import OnnxT1
 from t1.panel import Panel
 from t1.registry import did_you_mean
 
+REVISE = 8  # rows after which gaps in the lag are filled again, if nothing else asks for it
+ALONE = 0.99  # weight of a method in a blend: it was asked for, or knows codes or formulas, and does not lean
 CLOSE = 0.01  # of a column's spread: a fill that moves by less is not told again
 NEWEST, REVISED, FINAL = "newest", "revised", "final"
 
@@ -49,6 +51,8 @@ class _FilledRows(NamedTuple):
     values: FloatArray
     lo: FloatArray
     hi: FloatArray
+    blend: FloatArray  # what the blend says, before it leans
+    lines: FloatArray  # what straight lines say
 
 
 def with_engine(judged: JudgedFill, engine: str) -> JudgedFill:
@@ -132,10 +136,8 @@ class LiveFill:
         when = None if time is None else self._nanoseconds(time)
         track = self.tracks.get(id)
         if track is None:
-            n = len(self.columns)
-            memory, shown = np.full((self.judged.memory, n), np.nan), np.full((self.lag + 1, n), np.nan)
-            widths = Widths.of_the_fit(n)
-            track = self.tracks[id] = Track(values=memory, shown=shown, widths=widths, step=self.step)
+            track = Track.empty(self.judged.memory, self.lag, len(self.columns), self.step)
+            self.tracks[id] = track
             if when is None:
                 track.end = self.first_row - 1  # rows that are only counted go on after the fitted table
         before, jumps = track.end, track.jumps
@@ -187,13 +189,8 @@ class LiveFill:
     def _told(self, id: Any, track: Track, fresh: list[int], before: int | None) -> list[LiveRow]:
         """The rows that are new, those whose fills have moved, and those that will not be told again."""
         assert track.end is not None
-        is_newest = before is None or track.end > before
-        trial = draw_trial(track.values, track.end, self.lag) if is_newest else None
-        tables = self._fill(id, track, [track.values, *([] if trial is None else [trial.rows])])
-        if trial is not None:
-            self._learn(track, trial, tables[1])
-        filled, lo, hi = tables[0]
         known = ~np.isnan(track.values)
+        filled, lo, hi = self._filled(id, track, fresh, before)
         first = track.end - track.memory + 1  # the clock's number of the first remembered row
         oldest = track.end - self.lag
         leaving = oldest if before is None else max(first, min(before - self.lag + 1, oldest))
@@ -212,6 +209,36 @@ class LiveFill:
             for status in [FINAL if final[k] else REVISED if told[k] else NEWEST]
         ]
 
+    def _filled(
+        self, id: Any, track: Track, fresh: list[int], before: int | None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The remembered rows, filled, with the ends of intervals, each (memory, vars).
+
+        They are filled again when the newest row has a gap, ends one, or came out of order, and every REVISE rows
+        while there are gaps in the lag; else what was known of them still stands.
+        """
+        assert track.end is not None
+        n = self.lag + 1
+        gaps = np.isnan(track.values)
+        in_order = before is not None and fresh == [before + 1]
+        turn = track.end % REVISE == 0 and gaps[-n:].any()
+        if in_order and not (gaps[-1].any() or gaps[-2].any() or turn):
+            track.fills[-1, 0] = track.values[-1]
+            found = np.full((3, *track.values.shape), np.nan)
+            found[0] = track.values
+            found[:, -n:] = track.fills.transpose(1, 0, 2)
+            return found[0], found[1], found[2]
+        is_newest = before is None or track.end > before
+        due = track.filled_at is None or track.end // EVERY > track.filled_at // EVERY
+        trial = draw_trial(track.values, track.end, self.lag) if is_newest and due else None
+        tables = self._fill(id, track, [track.values, *([] if trial is None else [trial.rows])])
+        if trial is not None:
+            self._learn(track, trial, tables[1])
+        filled, lo, hi = tables[0][:3]
+        track.fills[:] = np.stack([filled[-n:], lo[-n:], hi[-n:]], axis=1)
+        track.filled_at = track.end
+        return filled, lo, hi
+
     def _row(self, id: Any, track: Track, row: int, cells: tuple[Any, ...], status: str) -> LiveRow:
         values, observed, lo, hi = cells
         time = track.time_of(int(row))
@@ -226,22 +253,29 @@ class LiveFill:
         )
 
     def _learn(self, track: Track, trial: Trial, found: _FilledRows) -> None:
-        """Make intervals wider or narrower by what became of cells that were hidden for a moment."""
+        """Make intervals wider or narrower, and fills more or less straight, by what became of hidden cells."""
         row, column = np.nonzero(trial.counts)
         straight = ~np.isin(column, list(self.judged.circles))
         row, column = row[straight], column[straight]
-        truth, slack = track.values[row, column], SAME * self.judged.scale[column]
-        lo, hi = found.lo[row, column], found.hi[row, column]
-        fine = np.isfinite(lo) & np.isfinite(hi)
-        outside = (truth < lo - slack) | (truth > hi + slack)
+        truth, scale = track.values[row, column], self.judged.scale[column]
+        fill, lo, hi = (part[row, column] for part in (found.values, found.lo, found.hi))
+        side = np.where(truth < fill, fill - lo, hi - fill)
+        kind = kind_of(np.full(len(column), trial.is_open), trial.length[column])
+        side /= track.widths.factor(kind, column)
+        miss = np.abs(truth - fill) / np.fmax(side, SAME * scale)
+        fine = np.isfinite(miss)
         if fine.any():
-            track.widths.learn(trial.kind, column[fine], outside[fine], self.calibration.level)
+            track.widths.learn(kind[fine], column[fine], miss[fine], self.calibration.level)
+        blend, lines = ((part[row, column] - truth) / scale for part in (found.blend, found.lines))
+        fine = np.isfinite(blend) & np.isfinite(lines)
+        if fine.any():
+            track.lean.learn(trial.is_open, blend[fine], lines[fine])
 
     def _fill(self, id: Any, track: Track, tables: list[FloatArray]) -> list[_FilledRows]:
         """The remembered rows as they are, then with cells hidden, filled: all in one run of the network."""
         assert track.end is not None
         judged, memory = self.judged, track.memory
-        out = [_FilledRows(t.copy(), np.full_like(t, np.nan), np.full_like(t, np.nan)) for t in tables]
+        out = [_FilledRows(t.copy(), *(np.full_like(t, np.nan) for _ in range(4))) for t in tables]
         gappy = [t for t in out if np.isnan(t.values[-self.lag - 1 :]).any() and not np.isnan(t.values).all()]
         if not gappy:
             return out
@@ -259,17 +293,21 @@ class LiveFill:
         with np.errstate(over="ignore", invalid="ignore"):
             # gaps of a trial are short: what is long in it does not count, and needs no coarser rate
             is_real = np.array([t is out[0] for t in gappy])
-            fill, down, up = self._blended(panel, gaps, memory, is_real)
+            blend, lines, down, up = self._blended(panel, gaps, memory, is_real)
+            alone = judged.blend.weights[gaps.column, gaps.code].max(axis=-1) > ALONE
+            lean = np.where(alone, 0.0, track.lean.share(is_open))
+            fill = np.where(lean > 0, blend + lean * (lines - blend), blend)
             spread = guess_spread(self.calibration.guess, gaps.column, gaps.distance, judged.scale, down, up)
             low, high = self.calibration.bands(fill, spread, gaps.column, gaps.code, gaps.distance)
         wider = np.sqrt(self._beyond(gaps.code, gaps.distance, is_open))
-        wider *= track.widths.factor(is_open, gaps.column)
+        wider *= track.widths.factor(kind_of(is_open, gaps.length), gaps.column)
         low, high = fill - (fill - low) * wider, fill + (high - fill) * wider
         self._rule(panel, gaps, fill, low, high)
         for k, table in enumerate(gappy):
             mine = gaps.row // memory == k
             at = gaps.row[mine] - k * memory, gaps.column[mine]
-            table.values[at], table.lo[at], table.hi[at] = fill[mine], low[mine], high[mine]
+            for part, found in zip(table, (fill, low, high, blend, lines), strict=True):
+                part[at] = found[mine]
         return out
 
     def _beyond(self, code: Any, distance: Any, is_open: BoolArray) -> FloatArray:
@@ -279,7 +317,8 @@ class LiveFill:
 
     def _blended(
         self, panel: Panel, gaps: Gaps, memory: int, coarse_of: BoolArray
-    ) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+    ) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray | None]:
+        """What the blend and what straight lines say of each gap cell, and how far off T1 thinks it may be."""
         judged = self.judged
         late = gaps.row % memory >= memory - self.lag - 1
         used = np.any(judged.blend.weights[gaps.column[late], gaps.code[late]] > 0, axis=0)
@@ -293,7 +332,7 @@ class LiveFill:
             fills[k] = filled.values[gaps.row, gaps.column]
             if filled.down is not None and filled.up is not None:
                 down, up = filled.down[gaps.row, gaps.column], filled.up[gaps.row, gaps.column]
-        return judged.blend.mix(fills, gaps.column, gaps.code), down, up
+        return judged.blend.mix(fills, gaps.column, gaps.code), fills[0], down, up
 
     def _rule(self, panel: Panel, gaps: Gaps, fill: FloatArray, low: FloatArray, high: FloatArray) -> None:
         """What a column is and the user's bounds, as in a fill of a whole table."""

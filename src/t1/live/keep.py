@@ -1,20 +1,20 @@
 """The state of a live fill in a folder: safetensors and JSON."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from t1 import checkpoint
+from t1.arrays import FloatArray
 from t1.errors import InputError
-from t1.live.adapt import Widths
 from t1.live.track import Track
 
-KIND, VERSION = "live state", 2
-PLAIN = ("step", "end", "anchor", "anchor_row", "dropped", "repeated", "jumps")
+KIND, VERSION = "live state", 3
+PLAIN = ("step", "end", "anchor", "anchor_row", "dropped", "repeated", "jumps", "filled_at")
 
 
 def save_tracks(folder: Path, columns: tuple[str, ...], lag: int, tracks: Mapping[Any, Track]) -> None:
@@ -22,10 +22,8 @@ def save_tracks(folder: Path, columns: tuple[str, ...], lag: int, tracks: Mappin
     tensors: dict[str, Tensor] = {}
     kept = []
     for k, (key, track) in enumerate(tracks.items()):
-        tensors[f"values-{k}"] = torch.tensor(track.values)
-        tensors[f"shown-{k}"] = torch.tensor(track.shown)
-        tensors[f"shared-{k}"] = torch.tensor(track.widths.shared)
-        tensors[f"own-{k}"] = torch.tensor(track.widths.own)
+        for name, array in _arrays(track).items():
+            tensors[f"{name}-{k}"] = torch.tensor(array)
         for i, (_, values) in enumerate(track.strays):
             tensors[f"stray-{k}-{i}"] = torch.tensor(values)
         plain = {name: getattr(track, name) for name in PLAIN}
@@ -50,16 +48,28 @@ def load_tracks(folder: Path, columns: tuple[str, ...], lag: int, memory: int) -
     try:
         for k, kept in enumerate(info["tracks"]):
             strays = [(row, tensors[f"stray-{k}-{i}"].numpy()) for i, row in enumerate(kept["strays"])]
-            values, shown = tensors[f"values-{k}"].numpy(), tensors[f"shown-{k}"].numpy()
-            if values.shape != (memory, len(columns)) or shown.shape != (lag + 1, len(columns)):
-                raise InputError(f"the state in {folder} is of another fill", cure=cure, option="state")
-            widths = Widths(*(np.array(tensors[f"{part}-{k}"].numpy()) for part in ("shared", "own")))
-            if widths.shared.shape != (2,) or widths.own.shape != (2, len(columns)):
-                raise InputError(f"the state in {folder} is of another fill", cure=cure, option="state")
+            found = Track.empty(memory, lag, len(columns))
+            for name, array in _arrays(found).items():
+                saved = tensors[f"{name}-{k}"].numpy()
+                if saved.shape != array.shape:
+                    raise InputError(f"the state in {folder} is of another fill", cure=cure, option="state")
+                array[:] = saved
             plain = {name: kept[name] for name in PLAIN}
-            tracks[kept["id"]] = Track(
-                values=np.array(values), shown=np.array(shown), widths=widths, strays=strays, **plain
-            )
+            tracks[kept["id"]] = replace(found, strays=strays, **plain)
     except (KeyError, TypeError) as error:
         raise InputError(f"{folder} was altered: {error}", cure=cure, option="state") from None
     return tracks
+
+
+def _arrays(track: Track) -> dict[str, FloatArray]:
+    """All that a series remembers in arrays, by name; to read from or to write into."""
+    widths, lean = track.widths, track.lean
+    return {
+        "values": track.values,
+        "shown": track.shown,
+        "fills": track.fills,
+        "misses": widths.misses,
+        "factors": widths.factors,
+        "errors": lean.errors,
+        "count": lean.count,
+    }

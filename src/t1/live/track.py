@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from t1.arrays import FloatArray
-from t1.live.adapt import Widths
+from t1.live.adapt import Lean, Widths
 
 CONFIRMED = 3  # rows in a row that agree on another time, before the clock is taken to have jumped
 
@@ -18,7 +18,10 @@ class Track:
 
     values: FloatArray
     widths: Widths  # of intervals, as the rows so far have them
+    lean: Lean  # of fills, likewise
     shown: FloatArray  # (lag + 1, vars): the fills that were last given out, NaN where there was none
+    fills: FloatArray  # (lag + 1, 3, vars): the last rows as they were last filled, and the ends of intervals
+    filled_at: int | None = None  # the last row when that was
     step: int | None = None  # nanoseconds between rows; None: rows are counted
     end: int | None = None
     anchor: int | None = None  # the time of row `anchor_row`, in nanoseconds
@@ -29,6 +32,18 @@ class Track:
     dropped: int = 0  # rows that came too late, or whose time made no sense
     repeated: int = 0  # rows of a time that was there already
     jumps: int = 0  # times that the clock was taken to have jumped
+
+    @classmethod
+    def empty(cls, memory: int, lag: int, n_vars: int, step: int | None = None) -> Track:
+        """A series of which no row has come yet."""
+        return cls(
+            values=np.full((memory, n_vars), np.nan),
+            shown=np.full((lag + 1, n_vars), np.nan),
+            fills=np.full((lag + 1, 3, n_vars), np.nan),
+            widths=Widths.of_the_fit(n_vars),
+            lean=Lean.of_the_fit(),
+            step=step,
+        )
 
     @property
     def memory(self) -> int:
@@ -72,7 +87,8 @@ class Track:
     def _fitting(self, row: int, ahead: int, values: FloatArray) -> list[int]:
         """A row of the remembered times, or soon after them: absent rows in between are empty."""
         if ahead > 0:
-            for array, length in ((self.values, self.memory), (self.shown, self.lag + 1)):
+            for array in (self.values, self.shown, self.fills):
+                length = len(array)
                 step = min(ahead, length)
                 array[: length - step] = array[step:].copy()
                 array[length - step :] = np.nan
@@ -92,7 +108,8 @@ class Track:
         strays, self.strays = self.strays, []
         self.values[:] = np.nan
         self.shown[:] = np.nan
-        self.end = None
+        self.fills[:] = np.nan
+        self.end = self.filled_at = None
         rows: list[int] = []
         for row, values in strays:
             rows += self.put(row, values)
