@@ -244,15 +244,16 @@ def test_widths_stay_within_bounds_and_learn_each_column():
 
 
 def test_fills_lean_to_lines_only_where_these_are_clearly_better():
-    lean, rng = Lean.of_the_fit(), np.random.default_rng(0)
-    is_open = np.array([False, True])
+    lean, rng = Lean.of_the_fit(2), np.random.default_rng(0)
+    column = np.array([0, 1])
     for k in range(60):
-        lines = rng.normal(0, 1, 20)
-        lean.learn(True, 3 * rng.normal(0, 1, 20), lines)
-        lean.learn(False, lines, 1.02 * lines)
+        lines = rng.normal(0, 1, 2)
+        lean.learn(True, column, [3, 1] * rng.normal(0, 1, 2), lines * [1, 20])
+        lean.learn(False, column, lines, 1.02 * lines)
         if k < 5:
-            assert lean.share(is_open).tolist() == [0.0, 0.0]  # too few rehearsals
-    assert lean.share(is_open)[0] == 0.0 and lean.share(is_open)[1] >= 0.75
+            assert not lean.shares.any()  # too few rehearsals
+    assert lean.share(np.array([True, True]), column).tolist()[0] >= 0.75
+    assert lean.share(np.array([True, False, False]), np.array([1, 0, 1])).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_what_a_stream_shows_changes_who_fills():
@@ -267,7 +268,7 @@ def test_what_a_stream_shows_changes_who_fills():
     filled = np.array([live.push(row)[-1].values for row in shown])
     carried = pd.DataFrame(np.vstack([related[-1:], shown])).ffill().to_numpy()[1:]  # best for a random walk
     error, least = (np.abs(x - apart)[150:][np.isnan(shown[150:])].mean() for x in (filled, carried))
-    assert live.tracks[None].lean.share(np.array([True]))[0] >= 0.5
+    assert live.tracks[None].lean.shares[1].mean() >= 0.5
     assert error < 1.1 * least
 
 
@@ -521,3 +522,17 @@ def test_the_example_fills_a_real_redis_stream(model, tmp_path):
     finally:
         server.terminate()
         server.wait()
+
+
+def test_what_the_fit_took_a_column_for_ends_when_the_stream_says_otherwise(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"load": rng.gamma(2, 1, 600), "other": rng.normal(0, 1, 600)})
+    table.iloc[::20, 0] = 0.0
+    fitted = t1.fit(table, budget="fast", method="linear")
+    assert fitted.kinds["load"].name == "non-negative"
+    below = pd.DataFrame({"load": [-5.0, -5.0, np.nan, -5.0], "other": [0.0] * 4})
+    live = fitted.live()
+    assert [live.push(row)[-1].values[0] for row in below.to_numpy()] == [-5.0] * 4
+    assert fitted.apply(below).data["load"].tolist() == [-5.0] * 4  # and so does a table of tomorrow
+    bounded = fitted.live(minimum={"load": 0.0})  # what the user said stays
+    assert [bounded.push(row)[-1].values[0] for row in below.to_numpy()] == [-5.0, -5.0, 0.0, -5.0]

@@ -122,6 +122,15 @@ def _holds(kind: Kind, column: FloatArray) -> bool:
     """Whether a kind that was found in the first rows holds for all of them."""
     if kind.monotone or kind.name in ("constant", "row number", "id"):
         return False  # to be looked at again
+    return fits(kind, column)
+
+
+def fits(kind: Kind, column: FloatArray) -> bool:
+    """Whether all observed values of a column lie within the bounds, or are among the states, of a kind.
+
+    >>> fits(KINDS["non-negative"], np.array([0.0, 2.5, np.nan])), fits(KINDS["count"], np.array([1.0, 2.5]))
+    (True, False)
+    """
     seen = column[~np.isnan(column)]
     if kind.states:
         return bool(np.isin(seen, kind.states).all())

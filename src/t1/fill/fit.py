@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from time import perf_counter
 from typing import NamedTuple
 
@@ -34,6 +33,7 @@ from t1.methods.regression import RegressionFill
 from t1.methods.related import RelatedFill
 from t1.methods.seasons import find_periods, moments
 from t1.methods.t1 import T1Fill
+from t1.methods.windows import STRIDE
 from t1.panel import Panel
 
 NEARLY_ALL = (
@@ -128,8 +128,8 @@ def _hear(fit: Fit, r: Rehearsal, learning: Learning, *, quick: bool) -> _Heard:
     """Let a method learn without the hidden cells, and fill them."""
     fitted = fit(r.masked, learning)
     began = perf_counter()
-    fill = partial(fitted.fill, stride=QUICK_STRIDE) if quick and isinstance(fitted, T1Fill) else fitted.fill
-    filled = fill(r.panel)
+    stride = QUICK_STRIDE if quick else STRIDE
+    filled = fitted.fill(r.panel, stride=stride) if isinstance(fitted, T1Fill) else fitted.fill(r.panel)
     return _heard(fitted, filled, r, perf_counter() - began)
 
 

@@ -95,6 +95,7 @@ class JudgedFill:
         """
         rules = rules or Rules()
         rules.check(panel.columns)
+        rules = rules.that_hold(panel.columns, panel.values)
         locked = rules.locked_rows(panel.n_rows, panel.times)
         gaps = Gaps.of(panel.observed, panel.starts)
         with np.errstate(over="ignore", invalid="ignore"):

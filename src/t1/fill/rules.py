@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from t1.arrays import BoolArray, Codes, FloatArray, Lengths
-from t1.data.kinds import NUMBER, Kind
+from t1.data.kinds import KINDS, NUMBER, Kind, fits
 from t1.data.place import Placed
 from t1.errors import InputError
 from t1.registry import did_you_mean
@@ -100,6 +100,20 @@ class Rules:
                     cure=hint,
                     option=option,
                 )
+
+    def that_hold(self, columns: Sequence[str], values: FloatArray) -> "Rules":
+        """Rules without what the fit took a column for, if values (rows, vars) that are observed now say otherwise.
+
+        A column that was never negative when the fill was fitted may be tomorrow. What the user said stays.
+        """
+        refuted = {}
+        for j, name in enumerate(columns):
+            kind = self.kinds.get(name, NUMBER)
+            if kind.given or kind.circular or kind.monotone or not kind.fillable or fits(kind, values[:, j]):
+                continue
+            whole = kind.integer and fits(KINDS["integer"], values[:, j])
+            refuted[name] = KINDS["integer"] if whole else NUMBER
+        return replace(self, kinds={**self.kinds, **refuted}) if refuted else self
 
     def in_panel(self, placed: Placed) -> "Rules":
         """Rules whose locked row numbers, which are the table's, are rows of the panel."""

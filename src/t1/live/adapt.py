@@ -32,9 +32,11 @@ SAME = 1e-9  # of a column's spread: no difference
 CLOSED, OPEN, LONG_OPEN = 0, 1, 2  # kinds of gaps: a later row has ended it; none has, since few rows or many
 LONG = 6  # rows
 LEANS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # shares of straight lines in a fill
-FORGET = 0.98  # what the errors of a rehearsal count for when the next one is there
-FEW = 12.0  # rehearsals before fills lean at all
-CLEARLY = 0.05  # of its error that the blend may have more than lines and still fill
+FORGET = 0.95  # what the error at a cell of a column counts for when the next one is known
+FEW = 24.0  # rehearsed cells before fills lean at all
+OTHERS = 12.0  # cells of its own that those of all columns count for, when a column leans
+TINY = 0.05  # deviations of a column
+CLEARLY = 0.1  # of its error that the blend may have more than lines and still fill
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,23 +99,32 @@ def _quantile(parts: list[tuple[FloatArray, int]], level: float) -> float:
 class Lean:
     """Errors of fills that lean more or less towards straight lines, for gaps that are closed and that are open."""
 
-    errors: FloatArray  # (2, LEANS): sums, in deviations of a column; what is long ago counts less
-    count: FloatArray  # (2,): rehearsals, likewise
+    errors: FloatArray  # (2, vars, LEANS): sums, in deviations of a column; what is long ago counts less
+    count: FloatArray  # (2, vars): rehearsed cells, likewise
+    shares: FloatArray  # (2, vars): of straight lines in fills
 
     @classmethod
-    def of_the_fit(cls) -> Lean:
-        return cls(np.zeros((2, len(LEANS))), np.zeros(2))
+    def of_the_fit(cls, n_vars: int) -> Lean:
+        return cls(np.zeros((2, n_vars, len(LEANS))), np.zeros((2, n_vars)), np.zeros((2, n_vars)))
 
-    def share(self, is_open: BoolArray) -> FloatArray:
+    def share(self, is_open: BoolArray, column: IntArray) -> FloatArray:
         """The share of straight lines in some cells."""
-        best: FloatArray = LEANS[np.argmin(self.errors * (1 + CLEARLY * LEANS), axis=1)]
-        return np.where(self.count >= FEW, best, 0.0)[is_open.astype(np.intp)]
+        found: FloatArray = self.shares[is_open.astype(np.intp), column]
+        return found
 
-    def learn(self, is_open: bool, blend: FloatArray, lines: FloatArray) -> None:
+    def learn(self, is_open: bool, column: IntArray, blend: FloatArray, lines: FloatArray) -> None:
         """Take in the errors (cells,) of both at the cells of a rehearsal."""
-        leaning, kind = blend + LEANS[:, None] * (lines - blend), int(is_open)
-        self.errors[kind] = FORGET * self.errors[kind] + np.abs(leaning).mean(axis=1)
-        self.count[kind] = FORGET * self.count[kind] + 1
+        errors, count = self.errors[int(is_open)], self.count[int(is_open)]
+        leaning = np.abs(blend + LEANS[:, None] * (lines - blend))
+        for k, j in enumerate(column.tolist()):
+            errors[j] = FORGET * errors[j] + leaning[:, k]
+            count[j] = FORGET * count[j] + 1
+        if count.sum() >= FEW:
+            # in a column that stands still errors are tiny, and whose is less says nothing
+            size = errors.mean(axis=1) + TINY * np.maximum(count, 1)
+            relative = errors / size[:, None]
+            judged = count[:, None] * relative + OTHERS * relative[count > 0].mean(axis=0)
+            self.shares[int(is_open)] = LEANS[np.argmin(judged * (1 + CLEARLY * LEANS), axis=1)]
 
 
 @dataclass(frozen=True, eq=False)

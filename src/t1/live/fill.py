@@ -269,7 +269,7 @@ class LiveFill:
         blend, lines = ((part[row, column] - truth) / scale for part in (found.blend, found.lines))
         fine = np.isfinite(blend) & np.isfinite(lines)
         if fine.any():
-            track.lean.learn(trial.is_open, blend[fine], lines[fine])
+            track.lean.learn(trial.is_open, column[fine], blend[fine], lines[fine])
 
     def _fill(self, id: Any, track: Track, tables: list[FloatArray]) -> list[_FilledRows]:
         """The remembered rows as they are, then with cells hidden, filled: all in one run of the network."""
@@ -295,7 +295,7 @@ class LiveFill:
             is_real = np.array([t is out[0] for t in gappy])
             blend, lines, down, up = self._blended(panel, gaps, memory, is_real)
             alone = judged.blend.weights[gaps.column, gaps.code].max(axis=-1) > ALONE
-            lean = np.where(alone, 0.0, track.lean.share(is_open))
+            lean = np.where(alone, 0.0, track.lean.share(is_open, gaps.column))
             fill = np.where(lean > 0, blend + lean * (lines - blend), blend)
             spread = guess_spread(self.calibration.guess, gaps.column, gaps.distance, judged.scale, down, up)
             low, high = self.calibration.bands(fill, spread, gaps.column, gaps.code, gaps.distance)
@@ -336,12 +336,13 @@ class LiveFill:
 
     def _rule(self, panel: Panel, gaps: Gaps, fill: FloatArray, low: FloatArray, high: FloatArray) -> None:
         """What a column is and the user's bounds, as in a fill of a whole table."""
+        rules = self.rules.that_hold(panel.columns, panel.values)
         bounds: IntArray = np.searchsorted(gaps.column, np.arange(panel.n_vars + 1))
         for j, name in enumerate(panel.columns):
             part = slice(bounds[j], bounds[j + 1])
-            around = gaps.around(panel.values, panel.starts, part) if self.rules.rises(name) else None
+            around = gaps.around(panel.values, panel.starts, part) if rules.rises(name) else None
             unlocked = np.zeros(part.stop - part.start, dtype=bool)
-            self.rules.touch(name, [fill[part], low[part], high[part]], gaps.length[part], unlocked, around)
+            rules.touch(name, [fill[part], low[part], high[part]], gaps.length[part], unlocked, around)
 
     # ------------------------------------------------------------ keeping
 

@@ -72,4 +72,5 @@ def _arrays(track: Track) -> dict[str, FloatArray]:
         "factors": widths.factors,
         "errors": lean.errors,
         "count": lean.count,
+        "shares": lean.shares,
     }

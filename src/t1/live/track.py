@@ -41,7 +41,7 @@ class Track:
             shown=np.full((lag + 1, n_vars), np.nan),
             fills=np.full((lag + 1, 3, n_vars), np.nan),
             widths=Widths.of_the_fit(n_vars),
-            lean=Lean.of_the_fit(),
+            lean=Lean.of_the_fit(n_vars),
             step=step,
         )
 

@@ -18,6 +18,7 @@ from t1.panel import Panel
 from t1.weights import load_pretrained
 
 WINDOW = 96  # rows of the pretrained network
+BOTH_WAYS = 400_000  # cells of a table that is filled both ways: larger ones would take too long
 SAMPLE = 8192  # rows from which the relation of columns is learned
 
 
@@ -31,6 +32,7 @@ class T1Fill:
     groups: tuple[Group, ...]
     relations: tuple[Relation, ...]  # of the columns of each group
     periods: dict[Any, int | None]
+    both_ways: bool = False  # fill every window backwards too: twice the time, a hundredth less error
 
     @classmethod
     def fit(cls, panel: Panel, learning: Learning) -> Self:
@@ -45,14 +47,16 @@ class T1Fill:
             groups=groups,
             relations=tuple(Relation.of(standard_rows(scaler, rows, g)) for g in groups),
             periods=dict(learning.periods),
+            both_ways=len(groups) == 1 and panel.values.size <= BOTH_WAYS,
         )
 
-    def fill(self, panel: Panel, *, asked: BoolArray | None = None, stride: int = STRIDE) -> Fill:
+    def fill(self, panel: Panel, *, asked: BoolArray | None = None, stride: int | None = None) -> Fill:
         """Each series by itself; columns of which the fit knew nothing have no answer.
 
-        Rows that are not `asked` for (rows,) only help to fill the others; `stride` is how many rows there are
-        from one window to the next.
+        Rows that are not `asked` for (rows,) only help to fill the others. With a `stride`, how many rows there are
+        from one window to the next, windows are filled in one way only: to try things out.
         """
+        both_ways, stride = self.both_ways and stride is None, STRIDE if stride is None else stride
         fill, down, up = (np.full(panel.values.shape, np.nan) for _ in range(3))
         usual = next((p for p in self.periods.values() if p is not None), None)
         if len(self.groups) > 1:
@@ -72,6 +76,7 @@ class T1Fill:
                     n_own=group.n_own,
                     stride=stride,
                     asked=None if asked is None else asked[span],
+                    both_ways=both_ways,
                 )
                 for k, j in enumerate(own.tolist()):  # column by column: a copy of all is large
                     low, middle, high = (

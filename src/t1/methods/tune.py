@@ -106,7 +106,8 @@ class TunedFill(T1Fill):
         kept: Network = network.eval()
         if result.best_loss is None or before is None or result.best_loss >= before:
             kept = start.network  # the training did not help
-        return cls(kept, start.scaler, start.groups, start.relations, start.periods), result
+        tuned = cls(kept, start.scaler, start.groups, start.relations, start.periods, start.both_ways)
+        return tuned, result
 
 
 def _trainable(start: T1Fill, n_vars: int, seconds: float) -> T1:

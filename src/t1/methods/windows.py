@@ -62,6 +62,7 @@ def fill_series(
     n_own: int | None = None,
     stride: int = STRIDE,
     asked: BoolArray | None = None,
+    both_ways: bool = False,
 ) -> Levels:
     """Fill a series (time, vars) in standard units, NaN where missing.
 
@@ -73,7 +74,7 @@ def fill_series(
     n_own = values.shape[1] if n_own is None else n_own
     if asked is not None:
         asked = _widened(asked, MARGIN)
-    fine = run_windows(network, values, observed, period, relation, n_own, stride, asked)
+    fine = run_windows(network, values, observed, period, relation, n_own, stride, asked, both_ways)
     length, distance = _gap_sizes(observed)
     length[:, n_own:] = 0
     for rate in RATES:
@@ -85,7 +86,7 @@ def fill_series(
         step = None if period is None or period < 3 * rate else round(period / rate)
         blocks = None if asked is None else _blocks(asked, rate)
         means = np.where(seen, means, np.nan)
-        coarse = run_windows(network, means, seen, step, relation, n_own, stride, blocks)
+        coarse = run_windows(network, means, seen, step, relation, n_own, stride, blocks, both_ways)
         weight = np.where(far & known, np.minimum(distance / (NEAR * rate / RATES[0]), 1.0), 0.0)
         weight = weight.astype(np.float32)
         fine = _with_level(fine, coarse, rate, weight)
@@ -167,8 +168,12 @@ def run_windows(
     n_own: int,
     stride: int = STRIDE,
     asked: BoolArray | None = None,
+    both_ways: bool = False,
 ) -> Levels:
-    """Windows that overlap, if they have a gap in rows `asked` for; each cell trusts the middle of a window most."""
+    """Windows that overlap, if they have a gap in rows `asked` for; each cell trusts the middle of a window most.
+
+    `both_ways`: each window is also filled backwards and upside down, and the mean of both is taken.
+    """
     window, (length, n_vars) = _window(network), values.shape
     n = max(length, window)
     if n > length:
@@ -190,7 +195,10 @@ def run_windows(
     for i in range(0, len(begin), at_once):
         first = begin[i : i + at_once]
         rows = first[:, None] + steps
-        levels = _levels(network, known[rows], observed[rows], [part[rows] for part in season], relation)
+        windows = known[rows], observed[rows], [part[rows] for part in season]
+        levels = _levels(network, *windows, relation)
+        if both_ways:
+            levels = (levels + _turned_levels(network, *windows, relation)) / 2
         for k, start in enumerate(first.tolist()):
             total[:, start : start + window] += levels[:, k] * trust
             weight[start : start + window] += trust
@@ -228,6 +236,26 @@ def _levels(
         levels = _torch_levels(network, values, observed, context)
     levels = np.sort(levels, axis=0)
     return levels[[len(levels) // 2, 0, len(levels) - 1]]
+
+
+def _turned_levels(
+    network: Network,
+    values: Float32Array,
+    observed: BoolArray,
+    season: list[Float32Array],
+    relation: Relation,
+) -> Float32Array:
+    """`_levels` of the same windows, filled backwards and upside down: what was last is first, what was low is high."""
+    before, before_weight, after, after_weight = (part[:, ::-1] for part in season)
+    turned = _levels(
+        network,
+        -values[:, ::-1],
+        observed[:, ::-1],
+        [-after, after_weight, -before, before_weight],
+        relation._replace(intercept=-relation.intercept),
+    )
+    fill, low, high = -turned[:, :, ::-1]
+    return np.stack([fill, high, low])
 
 
 def _torch_levels(
