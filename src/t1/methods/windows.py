@@ -198,7 +198,7 @@ def run_windows(
         windows = known[rows], observed[rows], [part[rows] for part in season]
         levels = _levels(network, *windows, relation)
         if both_ways:
-            levels = (levels + _turned_levels(network, *windows, relation)) / 2
+            levels = (levels + _turned_levels(network, *windows, relation)) * np.float32(0.5)
         for k, start in enumerate(first.tolist()):
             total[:, start : start + window] += levels[:, k] * trust
             weight[start : start + window] += trust
