@@ -503,6 +503,19 @@ def test_without_quantiles_the_loss_is_the_mean_squared_error_and_knows_the_cont
         assert not torch.allclose((model(batch.values, batch.observed) - batch.values)[batch.target], error)
 
 
+def test_a_shorter_window_is_one_with_missing_rows_at_its_end():
+    model, batch = any_table().eval(), some_windows(3)
+    values, observed = batch.values.clone(), batch.observed.clone()
+    values[:, 15:], observed[:, 15:] = 0, False
+    with torch.no_grad():
+        short = model(values[:, :15], observed[:, :15])
+        torch.testing.assert_close(short, model(values, observed)[:, :15])
+    with pytest.raises(
+        InputError, match="expected windows of 24 steps"
+    ):  # the paper's network is of one length
+        any_table(lines=False, inputs=(), bounded=False)(values[:, :15], observed[:, :15])
+
+
 @pytest.mark.parametrize("middle_only", [False, True])
 def test_a_network_for_any_table_becomes_one_for_these_variables(middle_only):
     model = any_table().eval()

@@ -60,7 +60,7 @@ def standard(chosen: Spec, model: str, recipe: str = PAPER) -> Standard:
         training |= MODELS[model].training
     own = _settings().get(model, {}).get(chosen.name, {})
     made = Standard(settings=own, **{**training, **RECIPES.get(recipe, {})})
-    fits = model == "t1" and not own and chosen.window == PRETRAINED_WINDOW
+    fits = model == "t1" and not own and chosen.window <= PRETRAINED_WINDOW
     return made if fits else replace(made, start="")
 
 

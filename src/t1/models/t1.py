@@ -317,9 +317,16 @@ class T1(Model):
         context: Context | None = None,
         record: list[Tensor] | None = None,
     ) -> Tensor:
-        """All quantiles (levels, batch, time, vars), in the order of the config; one level without them."""
+        """All quantiles (levels, batch, time, vars), in the order of the config; one level without them.
+
+        A network that starts from lines takes shorter windows too: they are missing rows at the end.
+        """
         config = self.config
         batch, time, n_vars = values.shape
+        if config.lines and time < config.window and context is None:
+            missing = (0, 0, 0, config.window - time)
+            longer = F.pad(values, missing), F.pad(observed, missing, value=False)
+            return self.levels(*longer, record=record)[:, :, :time]
         if time != config.window or (not config.any_width and n_vars != config.n_vars):
             width = "any number of" if config.any_width else config.n_vars
             raise InputError(
