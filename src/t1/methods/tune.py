@@ -34,8 +34,8 @@ VALID_SHARE = 0.12  # the last share of every series validates, where it is long
 SHIFTS = (-1, -2, 1, 2)  # periods away that season inputs look at
 STEPS, MASKS, VALIDATION = 11, 12, 13  # streams of random numbers
 LONG = 150.0  # seconds from which on an encoding of its own for every variable is worth learning
-RATE, HIGHEST_RATE = 3e-4, 1e-3  # of a training of SHORT seconds, and of a long one
-SHORT = 25.0
+RATE, HIGHEST_RATE = 6e-4, 1e-3  # of a training of SHORT seconds, and of a longer one
+SHORT = 10.0
 OWN = 0.8  # share of windows with the panel's own gaps alone, which are what will be filled ...
 MANY_GAPS = 0.95  # ... if less than this share of its cells is observed: else windows would hide too little
 
@@ -198,7 +198,7 @@ class _Windows:
         season = _season_beside(s, rows, hidden)
         relation = [np.broadcast_to(part, (len(begin), *part.shape)) for part in self.relations[s.group]]
         context = Context(*(self._tensor(x) for x in (*season, *relation)))
-        return Batch(self._tensor(values), self._tensor(seen), self._tensor(hidden), context=context)
+        return Batch(self._tensor(values), self._tensor(seen), self._tensor(hidden), context=context, one_table=True)
 
     def _tensor(self, x: Float32Array | BoolArray) -> torch.Tensor:
         return torch.tensor(np.ascontiguousarray(x), device=self.device)
@@ -235,7 +235,7 @@ class _FixedBatches:
 
     @torch.no_grad()
     def loss(self, model: Model, device: torch.device, should_stop: Callable[[], bool]) -> float | None:
-        """Mean size of the model's errors; None if told to stop."""
+        """The mean loss of the target cells; None if told to stop."""
         model.eval()
         total, count = 0.0, 0
         for batch in self.batches:
@@ -243,7 +243,7 @@ class _FixedBatches:
                 return None
             if batch is not None:
                 errors = model.validation_errors(batch).double()
-                total += float(errors.abs().sum())
+                total += float(errors.square().sum())
                 count += errors.numel()
         model.train()
         return total / max(count, 1)

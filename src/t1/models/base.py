@@ -35,6 +35,7 @@ class Batch:
     observed: Tensor  # True: the model may look
     target: Tensor  # True: known to us, hidden from the model, and scored
     context: Context | None = field(default=None, kw_only=True)  # for a model that can use it
+    one_table: bool = field(default=False, kw_only=True)  # all windows are of one table, in standard units
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch there; nothing is copied if it is there already."""
@@ -43,7 +44,7 @@ class Batch:
             given = {name: t for name, t in vars(self.context).items() if t is not None}
             context = Context(**{name: t.to(device) for name, t in given.items()})
         values, observed, target = (t.to(device) for t in (self.values, self.observed, self.target))
-        return Batch(values, observed, target, context=context)
+        return Batch(values, observed, target, context=context, one_table=self.one_table)
 
 
 class Model(nn.Module, ABC):

@@ -377,9 +377,10 @@ class T1(Model):
     def _pinball(self, batch: Batch) -> Tensor:
         """The loss of each target cell (batch, time, vars), 0 elsewhere, in units of the window's deviation.
 
-        Twice the mean pinball loss of all quantiles and half the absolute error of the middle one. A row
-        counts by the inverse of linear interpolation's error there, so that smooth series, where all errors
-        are small, are learned too. Cells more than `FAR` deviations away cannot be foretold and are left out.
+        Twice the mean pinball loss of all quantiles and half the absolute error of the middle one. In batches of
+        many tables a row counts by the inverse of linear interpolation's error there, so that smooth series,
+        where all errors are small, are learned too; in those of one table by its deviation, so that errors count
+        in the units of the table. Cells more than `FAR` deviations away cannot be foretold and are left out.
         """
         shown = torch.where(batch.observed, batch.values, 0)
         levels = self.levels(shown, batch.observed, batch.context)
@@ -387,12 +388,15 @@ class T1(Model):
             observed = batch.observed.transpose(1, 2)
             normed, mean, std = instance_normalise(shown.transpose(1, 2), observed, shrink=self.config.lines)
             mean, std = mean.transpose(1, 2), std.transpose(1, 2)
-            lines = straight_lines(normed, observed)[0].transpose(1, 2)
             truth = (batch.values - mean) / std
             target = batch.target & (truth.abs() < FAR)
-            linear_error = torch.where(target, (lines - truth).abs(), 0).sum(1, keepdim=True)
-            linear_error /= target.sum(1, keepdim=True).clamp(min=1)
-            weight = torch.where(target, 1 / (linear_error + 0.1), 0)
+            if batch.one_table:
+                weight = torch.where(target, std, 0)
+            else:
+                lines = straight_lines(normed, observed)[0].transpose(1, 2)
+                linear_error = torch.where(target, (lines - truth).abs(), 0).sum(1, keepdim=True)
+                linear_error /= target.sum(1, keepdim=True).clamp(min=1)
+                weight = torch.where(target, 1 / (linear_error + 0.1), 0)
         error = (batch.values - levels) / std
         q = torch.tensor(self.config.quantiles, device=error.device).view(-1, 1, 1, 1)
         pinball = torch.maximum(q * error, (q - 1) * error).mean(0)
