@@ -16,6 +16,7 @@ from t1.methods.base import SLACK, Budget, Learning, LeftOut, Pace
 from t1.methods.catalog import METHODS, MODELS, fit_of
 from t1.methods.groups import MOST, group_columns
 from t1.methods.seasons import find_periods
+from t1.methods.t1 import BOTH_WAYS, T1Fill
 from t1.panel import Panel
 
 NAN = np.nan
@@ -205,3 +206,21 @@ def test_a_regression_fills_a_series_in_which_a_column_was_never_observed():
     dark = values[:200].copy()
     dark[:, 1] = np.nan
     assert np.isfinite(fitted.fill(Panel.of(dark)).values[:, 1]).all()
+
+
+def test_t1_fills_a_small_table_both_ways_in_time():
+    values = np.random.default_rng(0).normal(0, 1, (96, 4)).cumsum(axis=0)
+    values[30:50, 1] = np.nan
+    turned = -values[::-1]
+    fills = []
+    for table in (values, turned):
+        panel = Panel.of(table, starts=[0])
+        method = fit_of("t1")(panel, Learning())
+        assert isinstance(method, T1Fill) and method.both_ways
+        fills.append(method.fill(panel))
+    np.testing.assert_allclose(fills[0].values, -fills[1].values[::-1], atol=1e-4)
+    np.testing.assert_allclose(fills[0].down, fills[1].up[::-1], atol=1e-4)
+    one_way = method.fill(panel, stride=48)
+    assert np.abs(one_way.values - fills[1].values)[np.isnan(turned)].max() > 1e-3  # that was a mean of two
+    long = fit_of("t1")(Panel.of(np.resize(values, (BOTH_WAYS // 4 + 1, 4)), starts=[0]), Learning())
+    assert not long.both_ways

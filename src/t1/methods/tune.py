@@ -198,7 +198,9 @@ class _Windows:
         season = _season_beside(s, rows, hidden)
         relation = [np.broadcast_to(part, (len(begin), *part.shape)) for part in self.relations[s.group]]
         context = Context(*(self._tensor(x) for x in (*season, *relation)))
-        return Batch(self._tensor(values), self._tensor(seen), self._tensor(hidden), context=context, one_table=True)
+        return Batch(
+            self._tensor(values), self._tensor(seen), self._tensor(hidden), context=context, one_table=True
+        )
 
     def _tensor(self, x: Float32Array | BoolArray) -> torch.Tensor:
         return torch.tensor(np.ascontiguousarray(x), device=self.device)

@@ -96,7 +96,7 @@ def fill_series(
 def fill_windows(
     network: Network, values: Float32Array, period: int | None, relation: Relation
 ) -> Float32Array:
-    """Fill windows (batch, time, vars) in standard units, NaN where missing, each from itself alone."""
+    """Fill windows (batch, time, vars) in standard units, NaN where missing, each from itself alone; both ways."""
     n, time, n_vars = values.shape
     short = _window(network) - time
     if short:  # missing rows at the end
@@ -112,7 +112,7 @@ def fill_windows(
     at_once = max(1, ROWS // n_vars)
     for i in range(0, n, at_once):
         some = slice(i, i + at_once)
-        out[some] = _levels(network, known[some], observed[some], [x[some] for x in beside], relation)[0]
+        out[some] = _both_ways(network, known[some], observed[some], [x[some] for x in beside], relation)[0]
     return np.where(observed, values, out)[:, :time]
 
 
@@ -195,10 +195,8 @@ def run_windows(
     for i in range(0, len(begin), at_once):
         first = begin[i : i + at_once]
         rows = first[:, None] + steps
-        windows = known[rows], observed[rows], [part[rows] for part in season]
-        levels = _levels(network, *windows, relation)
-        if both_ways:
-            levels = (levels + _turned_levels(network, *windows, relation)) * np.float32(0.5)
+        levels_of = _both_ways if both_ways else _levels
+        levels = levels_of(network, known[rows], observed[rows], [part[rows] for part in season], relation)
         for k, start in enumerate(first.tolist()):
             total[:, start : start + window] += levels[:, k] * trust
             weight[start : start + window] += trust
@@ -238,14 +236,14 @@ def _levels(
     return levels[[len(levels) // 2, 0, len(levels) - 1]]
 
 
-def _turned_levels(
+def _both_ways(
     network: Network,
     values: Float32Array,
     observed: BoolArray,
     season: list[Float32Array],
     relation: Relation,
 ) -> Float32Array:
-    """`_levels` of the same windows, filled backwards and upside down: what was last is first, what was low is high."""
+    """`_levels`, and those of the same windows backwards and upside down: what was last is first, what was low high."""
     before, before_weight, after, after_weight = (part[:, ::-1] for part in season)
     turned = _levels(
         network,
@@ -254,8 +252,8 @@ def _turned_levels(
         [-after, after_weight, -before, before_weight],
         relation._replace(intercept=-relation.intercept),
     )
-    fill, low, high = -turned[:, :, ::-1]
-    return np.stack([fill, high, low])
+    turned = -turned[[0, 2, 1]][:, :, ::-1]
+    return (_levels(network, values, observed, season, relation) + turned) * np.float32(0.5)
 
 
 def _torch_levels(
