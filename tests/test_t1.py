@@ -1,5 +1,7 @@
 """The network: exact against the reference's outputs and against a plain transcription of the equations."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -491,6 +493,19 @@ def test_a_variable_of_which_nothing_was_observed_counts_as_much_as_others():
     cells = (2 * pinball + 0.5 * truth.abs()) / (truth.abs().mean(1, keepdim=True) + 0.1)
     assert loss == pytest.approx(float(cells.mean()), rel=1e-4)
     assert loss > 0.5
+
+
+def test_in_a_table_errors_count_in_its_units_else_in_those_of_each_window():
+    model, batch = any_table().eval(), some_windows(3)
+    batch = replace(batch, context=None)
+    larger = replace(batch, values=4 * batch.values)
+    with torch.no_grad():
+        of_many = [float(model.loss(b)) for b in (batch, larger)]
+        of_one = [float(model.loss(replace(b, one_table=True))) for b in (batch, larger)]
+    assert of_many[1] == pytest.approx(
+        of_many[0], rel=0.02
+    )  # a window that hardly moves is not blown up quite so far
+    assert of_one[1] == pytest.approx(4 * of_one[0], rel=0.02)
 
 
 def test_without_quantiles_the_loss_is_the_mean_squared_error_and_knows_the_context():
