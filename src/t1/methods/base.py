@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from t1.arrays import BoolArray, FloatArray
 from t1.panel import Panel
 from t1.progress import OnProgress, Progress
+from t1.schedule import Clock
 
 SLACK = 0.03  # of a budget: estimates are never right
 
@@ -64,6 +65,12 @@ class Learning:
     on_progress: OnProgress | None = None
     should_stop: Callable[[], bool] | None = None
     notes: list[str] = field(default_factory=list)  # what the user should know
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that a training has to go by: that of the budget."""
+        by_processor = self.budget is not None and self.budget.clock is process_time
+        return "cpu" if by_processor else "wall"
 
     def left(self) -> float:
         return np.inf if self.budget is None else self.budget.left()

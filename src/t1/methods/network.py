@@ -118,10 +118,12 @@ def network_fit(name: str) -> Fit:
     """A fit that trains the network of that name within the budget."""
 
     def fit_network(panel: Panel, learning: Learning) -> NetworkFill:
-        seconds = 120.0
+        seconds, clock = 120.0, learning.clock
         if learning.budget is not None:  # half of what is left: it has to fill as well
             seconds = max(learning.left() / 2, LEAST_SHARE * learning.budget.seconds)
-        config = TrainConfig(seed=learning.seed, learning_rate=2e-3, schedule="cosine", max_seconds=seconds)
+        config = TrainConfig(
+            seed=learning.seed, learning_rate=2e-3, schedule="cosine", max_seconds=seconds, clock=clock
+        )
         fitted, result = NetworkFill.train(
             name,
             panel,

@@ -36,7 +36,6 @@ STEPS, MASKS, VALIDATION = 11, 12, 13  # streams of random numbers
 LONG = 150.0  # seconds from which on an encoding of its own for every variable is worth learning
 RATE, HIGHEST_RATE = 4e-4, 1e-3  # of a training of SHORT seconds, and of a longer one
 SHORT = 25.0
-FEW_ROWS = 3000  # of a panel: with fewer the rate is lower, as they are soon known by heart
 OWN = 0.8  # share of windows with the panel's own gaps alone, which are what will be filled ...
 MANY_GAPS = 0.95  # ... if less than this share of its cells is observed: else windows would hide too little
 
@@ -77,7 +76,7 @@ class TunedFill(T1Fill):
         network = _trainable(start, panel.n_vars, seconds)
         config = TrainConfig(
             seed=learning.seed,
-            learning_rate=_rate(seconds, panel.n_rows),
+            learning_rate=float(np.clip(RATE * np.sqrt(seconds / SHORT), RATE, HIGHEST_RATE)),
             schedule="cosine",
             warmup=0.05,
             optimiser="adamw",
@@ -87,6 +86,7 @@ class TunedFill(T1Fill):
             max_epochs=None,
             max_steps=max_steps,
             max_seconds=None if np.isinf(seconds) else seconds,
+            clock=learning.clock,
             patience=PATIENCE if np.isfinite(seconds) else 2 * PATIENCE,
             validate_every=EVERY,
         )
@@ -109,12 +109,6 @@ class TunedFill(T1Fill):
             kept = start.network  # the training did not help
         tuned = cls(kept, start.scaler, start.groups, start.relations, start.periods, start.both_ways)
         return tuned, result
-
-
-def _rate(seconds: float, n_rows: int) -> float:
-    """The learning rate of a training: higher in a long one, lower on a short table."""
-    of_time = np.clip(RATE * np.sqrt(seconds / SHORT), RATE, HIGHEST_RATE)
-    return float(of_time * np.sqrt(min(n_rows / FEW_ROWS, 1.0)))
 
 
 def _trainable(start: T1Fill, n_vars: int, seconds: float) -> T1:
