@@ -127,10 +127,11 @@ class _Heard(NamedTuple):
 def _hear(fit: Fit, r: Rehearsal, learning: Learning, *, quick: bool) -> _Heard:
     """Let a method learn without the hidden cells, and fill them."""
     fitted = fit(r.masked, learning)
-    began = perf_counter()
+    clock = perf_counter if learning.budget is None else learning.budget.clock
+    began = clock()
     stride = QUICK_STRIDE if quick else STRIDE
     filled = fitted.fill(r.panel, stride=stride) if isinstance(fitted, T1Fill) else fitted.fill(r.panel)
-    return _heard(fitted, filled, r, perf_counter() - began)
+    return _heard(fitted, filled, r, clock() - began)
 
 
 def _heard(fitted: FittedMethod, filled: Fill, r: Rehearsal | Ends, seconds: float = 0.0) -> _Heard:
@@ -279,7 +280,15 @@ class _Judged:
         for k, fitted in enumerate(methods):  # what a tuned network was told of the table is better known now
             if isinstance(fitted, T1Fill) and fitted is not start and start is not None:
                 methods[k] = replace(fitted, scaler=start.scaler, relations=start.relations)
+                if used[k]:
+                    methods[k] = self._tuned_on(methods[k], panel)
         return tuple(methods)
+
+    def _tuned_on(self, fitted: FittedMethod, panel: Panel) -> FittedMethod:
+        from t1.methods.tune import TunedFill
+
+        self.learning.tell("tuning T1 on the table", self.best_error)
+        return fitted.go_on(panel, self.learning) if isinstance(fitted, TunedFill) else fitted
 
 
 def _evidence(rounds: Sequence[Rehearsal | Ends], heard: list[list[_Heard]]) -> Evidence:

@@ -34,8 +34,9 @@ VALID_SHARE = 0.12  # the last share of every series validates, where it is long
 SHIFTS = (-1, -2, 1, 2)  # periods away that season inputs look at
 STEPS, MASKS, VALIDATION = 11, 12, 13  # streams of random numbers
 LONG = 150.0  # seconds from which on an encoding of its own for every variable is worth learning
-RATE, HIGHEST_RATE = 4e-4, 1e-3  # of a training of SHORT seconds, and of a longer one
-SHORT = 25.0
+JUDGED = 0.4  # share of the time in which it learns without the cells that it is judged by; then from all
+RATE, HIGHEST_RATE = 6e-4, 1e-3  # of a training of SHORT seconds, and of a longer one
+SHORT = 15.0
 OWN = 0.8  # share of windows with the panel's own gaps alone, which are what will be filled ...
 MANY_GAPS = 0.95  # ... if less than this share of its cells is observed: else windows would hide too little
 
@@ -54,10 +55,18 @@ class TunedFill(T1Fill):
         seconds = learning.left()
         if seconds < LEAST_SECONDS:
             raise LeftOut(f"T1 was not tuned: {max(seconds, 0):.0f} s of the budget were left for it")
-        tuned = cls.train(start, panel, learning, seconds)[0]
+        first = JUDGED * seconds
+        tuned = cls.train(start, panel, learning, first if first >= LEAST_SECONDS else seconds)[0]
         if tuned.network is start.network:
             raise LeftOut("T1 was tuned, which did not help: it fills as it was")
         return tuned
+
+    def go_on(self, panel: Panel, learning: Learning) -> Self:
+        """Train on with what is left of the budget, now from all cells; as it is where that is too little."""
+        stopped = learning.should_stop is not None and learning.should_stop()
+        if stopped or learning.budget is None or (seconds := learning.left()) < LEAST_SECONDS:
+            return self
+        return self.train(self, panel, learning, seconds)[0]
 
     @classmethod
     def train(
@@ -115,7 +124,8 @@ def _trainable(start: T1Fill, n_vars: int, seconds: float) -> T1:
     """A copy to train; in a long training of one group every variable has an encoding of its own."""
     network = start.network
     assert isinstance(network, T1)  # the options see to it that only torch trains
-    if seconds >= LONG and len(start.groups) == 1 and len(start.groups[0].columns) == n_vars:
+    shared = network.config.encoding == "shared"
+    if shared and seconds >= LONG and len(start.groups) == 1 and len(start.groups[0].columns) == n_vars:
         return network.for_variables(n_vars)
     copy = T1(network.config)
     copy.load_state_dict(network.state_dict())
