@@ -1,5 +1,6 @@
 """A judged fill, from a panel with holes to values, intervals and a scorecard."""
 
+import copy
 import json
 import warnings
 from dataclasses import dataclass, replace
@@ -19,10 +20,11 @@ from t1.fill.fit import fit_panel
 from t1.fill.gaps import CLASS_NAMES, N_CLASSES, Gaps
 from t1.fill.rehearsal import rehearse
 from t1.fill.rules import Rules
-from t1.methods.base import Fill, Learning, LeftOut
+from t1.methods.base import Budget, Fill, Learning, LeftOut
 from t1.methods.columns import Linear, Locf, Mean, Nearest
 from t1.methods.simple import linear
 from t1.methods.t1 import T1Fill
+from t1.methods.tune import JUDGED, TunedFill
 from t1.methods.windows import STRIDE
 from t1.panel import Panel
 
@@ -411,3 +413,26 @@ def test_in_rounds_t1_is_judged_with_windows_further_apart_but_fills_with_near_o
     strides.clear()
     fitted.fill(panel)
     assert strides == [STRIDE]
+
+
+def test_tuned_t1_is_judged_without_the_hidden_cells_and_goes_on_with_all(monkeypatch):
+    trained = []
+
+    def train(cls, start, panel, learning, seconds, **_):
+        trained.append((int(panel.observed.sum()), seconds))
+        network = copy.deepcopy(start.network)
+        parts = start.scaler, start.groups, start.relations, start.periods, start.both_ways
+        return cls(network, *parts), None
+
+    monkeypatch.setattr(TunedFill, "train", classmethod(train))
+    table = driven(600)
+    table[100:110, 1] = np.nan
+    panel = Panel.of(table, starts=[0])
+    judged = fit_panel(panel, Learning(budget=Budget(60.0)), tune=True)
+    assert "t1 tuned" in judged.method_names
+    (first, seconds), (last, left) = trained
+    assert first < last == int(panel.observed.sum())
+    assert seconds == pytest.approx(JUDGED * left, rel=0.05)  # nothing was really trained, so all is left
+    trained.clear()
+    fit_panel(panel, Learning(budget=Budget(12.0)), tune=True)
+    assert trained[0][1] > 4  # two fifths of so little would be too little: it is judged after all of it
