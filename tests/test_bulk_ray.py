@@ -71,6 +71,26 @@ def test_the_commands_of_the_page_run_on_a_cluster(folder, cluster, waves, capsy
     assert (folder / "rows" / "rows.jsonl").read_text().count("\n") >= 2
 
 
+@pytest.mark.parametrize("deaths", [2, 3])
+def test_a_client_server_that_dies_at_birth_is_started_again(folder, cluster, monkeypatch, capsys, deaths):
+    import ray
+
+    init, left = ray.init, iter(range(deaths))
+
+    def mortal(address, **options):
+        for _ in left:
+            raise ConnectionAbortedError(
+                "Initialization failure from server:\nTraceback:\n  it died, as 23000.err says"
+            )
+        return init(address, **options)
+
+    monkeypatch.setattr(ray, "init", mortal)
+    code = main(["impute", "stations", "-o", "out", "--on", "ray", "--method", "linear"])
+    assert code == (0 if deaths == 2 else 2)
+    if deaths == 3:
+        assert "Initialization failure from server: it died, as 23000.err says" in capsys.readouterr().err
+
+
 def test_an_address_where_no_cluster_is(folder, monkeypatch, capsys):
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
     assert main(["impute", "stations", "-o", "out", "--on", "ray"]) == 2

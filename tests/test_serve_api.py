@@ -113,7 +113,7 @@ def test_the_time_left_is_that_of_the_budget(server):
 
 @pytest.mark.parametrize("when", ["at once", "judging"])
 def test_stopped_before_it_trains_a_job_judges_to_the_end_and_trains_nothing(server, when):
-    job = server.job(csv_of(waves(300, 3)), budget="1h")
+    job = server.job(csv_of(waves(12_000, 6)), budget="1h")  # judged for seconds: the stop comes in time
     now = server.wait(job["id"], until=("running",))
     while when == "judging" and "judging" not in (now["progress"] or {"stage": ""})["stage"]:
         now = server.http.get(f"/v1/jobs/{job['id']}").json()

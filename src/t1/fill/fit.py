@@ -6,8 +6,8 @@ again from all cells.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import NamedTuple
@@ -193,15 +193,23 @@ class _Judged:
         if self.learning.budget is not None:
             seconds = [of_method[0].seconds for of_method in self.heard]
             self.learning.budget.ahead += sum(seconds) * rows + 2 * seconds[-1] * (1 + rows)
+        # it learns from cells that later rounds hide: what is known of it there is T1's error without tuning
+        with self._told_as_tuning():
+            self.hear(lambda panel, learning: TunedFill.tune(start, panel, learning), later=untuned[1:])
+
+    @contextmanager
+    def _told_as_tuning(self) -> Iterator[None]:
+        """Whoever follows the progress hears that T1 is tuned, and how good the best method is so far."""
         best, tell = self.best_error, self.learning.on_progress
         self.learning.tell("tuning T1 on the table", best)
         if tell is not None:
             self.learning.on_progress = lambda progress: tell(
                 replace(progress, stage="tuning T1 on the table", best_error=best)
             )
-        # it learns from cells that later rounds hide: what is known of it there is T1's error without tuning
-        self.hear(lambda panel, learning: TunedFill.tune(start, panel, learning), later=untuned[1:])
-        self.learning.on_progress = tell
+        try:
+            yield
+        finally:
+            self.learning.on_progress = tell
 
     def verdict(self, panel: Panel, method: str | None, coded: list[int], seconds: float) -> JudgedFill:
         """Blend the methods, and put together what there is to keep."""
@@ -287,8 +295,9 @@ class _Judged:
     def _tuned_on(self, fitted: FittedMethod, panel: Panel) -> FittedMethod:
         from t1.methods.tune import TunedFill
 
-        self.learning.tell("tuning T1 on the table", self.best_error)
-        return fitted.go_on(panel, self.learning) if isinstance(fitted, TunedFill) else fitted
+        assert isinstance(fitted, TunedFill)  # there is no other T1 beside the untrained one
+        with self._told_as_tuning():
+            return fitted.go_on(panel, self.learning)
 
 
 def _evidence(rounds: Sequence[Rehearsal | Ends], heard: list[list[_Heard]]) -> Evidence:

@@ -93,16 +93,32 @@ def _connected(ray: Any, address: str | None) -> Iterator[None]:
     if ":" in where:
         _knock(where)
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # what Ray warns of does not concern us
-    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
-        ray.init(address, **quiet)
+        _init(ray, address, quiet)
     except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise _silent(where or "this machine", lines[0]) from None
+        told = (
+            lines[0] if len(lines) == 1 else f"{lines[0]} {lines[-1].strip()}"
+        )  # what failed, and the cause
+        raise _silent(where or "this machine", told) from None
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _init(ray: Any, address: str | None, options: dict[str, Any], tries: int = 3) -> None:
+    """`ray.init`, again where the cluster answers but the server that it starts for each client dies at birth.
+
+    Ray forks that server from a process with threads, and now and then the child does not survive it.
+    """
+    try:
+        ray.init(address, **options)
+    except ConnectionAbortedError:
+        if tries == 1:
+            raise
+        _init(ray, address, options, tries - 1)
 
 
 def _knock(address: str) -> None:

@@ -101,11 +101,23 @@ class Lean:
 
     errors: FloatArray  # (2, vars, LEANS): sums, in deviations of a column; what is long ago counts less
     count: FloatArray  # (2, vars): rehearsed cells, likewise
-    shares: FloatArray  # (2, vars): of straight lines in fills
 
     @classmethod
     def of_the_fit(cls, n_vars: int) -> Lean:
-        return cls(np.zeros((2, n_vars, len(LEANS))), np.zeros((2, n_vars)), np.zeros((2, n_vars)))
+        return cls(np.zeros((2, n_vars, len(LEANS))), np.zeros((2, n_vars)))
+
+    @property
+    def shares(self) -> FloatArray:
+        """The share of straight lines in fills (2, vars)."""
+        found = np.zeros(self.count.shape)
+        for kind in np.flatnonzero(self.count.sum(axis=1) >= FEW).tolist():
+            errors, count = self.errors[kind], self.count[kind]
+            # in a column that stands still errors are tiny, and whose is less says nothing
+            size = errors.mean(axis=1) + TINY * np.maximum(count, 1)
+            relative = errors / size[:, None]
+            judged = count[:, None] * relative + OTHERS * relative[count > 0].mean(axis=0)
+            found[kind] = LEANS[np.argmin(judged * (1 + CLEARLY * LEANS), axis=1)]
+        return found
 
     def share(self, is_open: BoolArray, column: IntArray) -> FloatArray:
         """The share of straight lines in some cells."""
@@ -119,12 +131,6 @@ class Lean:
         for k, j in enumerate(column.tolist()):
             errors[j] = FORGET * errors[j] + leaning[:, k]
             count[j] = FORGET * count[j] + 1
-        if count.sum() >= FEW:
-            # in a column that stands still errors are tiny, and whose is less says nothing
-            size = errors.mean(axis=1) + TINY * np.maximum(count, 1)
-            relative = errors / size[:, None]
-            judged = count[:, None] * relative + OTHERS * relative[count > 0].mean(axis=0)
-            self.shares[int(is_open)] = LEANS[np.argmin(judged * (1 + CLEARLY * LEANS), axis=1)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,5 +72,4 @@ def _arrays(track: Track) -> dict[str, FloatArray]:
         "factors": widths.factors,
         "errors": lean.errors,
         "count": lean.count,
-        "shares": lean.shares,
     }

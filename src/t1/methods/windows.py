@@ -112,7 +112,8 @@ def fill_windows(
     at_once = max(1, ROWS // n_vars)
     for i in range(0, n, at_once):
         some = slice(i, i + at_once)
-        out[some] = _both_ways(network, known[some], observed[some], [x[some] for x in beside], relation)[0]
+        season_of = [x[some] for x in beside]
+        out[some] = _levels(network, known[some], observed[some], season_of, relation, both_ways=True)[0]
     return np.where(observed, values, out)[:, :time]
 
 
@@ -195,8 +196,8 @@ def run_windows(
     for i in range(0, len(begin), at_once):
         first = begin[i : i + at_once]
         rows = first[:, None] + steps
-        levels_of = _both_ways if both_ways else _levels
-        levels = levels_of(network, known[rows], observed[rows], [part[rows] for part in season], relation)
+        beside = [part[rows] for part in season]
+        levels = _levels(network, known[rows], observed[rows], beside, relation, both_ways=both_ways)
         for k, start in enumerate(first.tolist()):
             total[:, start : start + window] += levels[:, k] * trust
             weight[start : start + window] += trust
@@ -225,8 +226,23 @@ def _levels(
     observed: BoolArray,
     season: list[Float32Array],
     relation: Relation,
+    *,
+    both_ways: bool = False,
 ) -> Float32Array:
-    """Fill, low and high of some windows, (3, batch, time, vars)."""
+    """Fill, low and high of some windows, (3, batch, time, vars).
+
+    `both_ways`: the mean of these and of the same windows backwards and upside down, where what was last is
+    first and what was low is high.
+    """
+    if both_ways:
+        before, before_weight, after, after_weight = (part[:, ::-1] for part in season)
+        turned_season = [-after, after_weight, -before, before_weight]
+        turned_relation = relation._replace(intercept=-relation.intercept)
+        turned = _levels(network, -values[:, ::-1], observed[:, ::-1], turned_season, turned_relation)
+        fill, high, low = -turned[:, :, ::-1]
+        plain = _levels(network, values, observed, season, relation)
+        both: Float32Array = (plain + np.stack([fill, low, high])) * np.float32(0.5)
+        return both
     context = [*season, *(np.broadcast_to(part, (len(values), *part.shape)) for part in relation)]
     if isinstance(network, OnnxT1):
         levels = network.levels(values, observed, context)
@@ -234,26 +250,6 @@ def _levels(
         levels = _torch_levels(network, values, observed, context)
     levels = np.sort(levels, axis=0)
     return levels[[len(levels) // 2, 0, len(levels) - 1]]
-
-
-def _both_ways(
-    network: Network,
-    values: Float32Array,
-    observed: BoolArray,
-    season: list[Float32Array],
-    relation: Relation,
-) -> Float32Array:
-    """`_levels`, and those of the same windows backwards and upside down: what was last is first, what was low high."""
-    before, before_weight, after, after_weight = (part[:, ::-1] for part in season)
-    turned = _levels(
-        network,
-        -values[:, ::-1],
-        observed[:, ::-1],
-        [-after, after_weight, -before, before_weight],
-        relation._replace(intercept=-relation.intercept),
-    )
-    turned = -turned[[0, 2, 1]][:, :, ::-1]
-    return (_levels(network, values, observed, season, relation) + turned) * np.float32(0.5)
 
 
 def _torch_levels(

@@ -375,7 +375,7 @@ class T1(Model):
         return errors
 
     def _pinball(self, batch: Batch) -> Tensor:
-        """The loss of each target cell (batch, time, vars), 0 elsewhere, in units of the window's deviation.
+        """The loss of each target cell (batch, time, vars), 0 elsewhere.
 
         Twice the mean pinball loss of all quantiles and half the absolute error of the middle one. In batches of
         many tables a row counts by the inverse of linear interpolation's error there, so that smooth series,
