@@ -79,7 +79,6 @@ def fit_panel(
         learning.tell("hiding cells to judge by")
         # of all cells: with a quarter of a sparse panel hidden, seasons are missed or seen where there are none
         learning.periods = find_periods(panel)
-        learning.pattern = None if panel.observed.all() else panel.observed
         rounds, ends = _rehearsals(panel, names, learning)
         judged = _Judged(rounds, _scale(panel.values), learning, ends)
         for name in names:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from t1.arrays import BoolArray, FloatArray
+from t1.arrays import FloatArray
 from t1.panel import Panel
 from t1.progress import OnProgress, Progress
 from t1.schedule import Clock
@@ -57,7 +57,6 @@ class Learning:
     follows: dict[int, tuple[int, ...]] = field(
         default_factory=dict
     )  # columns that are copies or sums of others
-    pattern: BoolArray | None = None  # (rows, vars): the table's own gaps, where more is hidden to judge by
     every: bool = False  # learn about every column, also those without gaps: the fit is to be kept
     weights: Any = None  # pretrained weights to start from: a path, "none", or None for the shipped ones
     engine: str = "torch"  # what runs the pretrained network: torch, or onnx

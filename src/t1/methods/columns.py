@@ -74,7 +74,7 @@ class Seasonal:
     @classmethod
     def fit(cls, panel: Panel, learning: Learning) -> Self:
         cycles: dict[Any, FloatArray | None] = {}
-        for key, values, phase, _ in pooled(panel, learning.periods):
+        for key, values, phase in pooled(panel, learning.periods):
             period = learning.periods.get(key)
             if period is None or period >= len(values):
                 cycles[key] = None

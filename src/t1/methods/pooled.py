@@ -17,7 +17,6 @@ class Pooled(NamedTuple):
     key: Any
     values: FloatArray  # (time, vars)
     phase: int  # where the first row stands on the clock
-    rows: slice | IntArray  # of the panel
 
 
 def pooled(panel: Panel, periods: Mapping[Any, int | None]) -> Iterator[Pooled]:
@@ -32,7 +31,7 @@ def pooled(panel: Panel, periods: Mapping[Any, int | None]) -> Iterator[Pooled]:
         first = int(panel.phase[series[0]])
         if len(series) == 1:
             span = panel.spans[series[0]]
-            yield Pooled(key, panel.values[span], first, span)
+            yield Pooled(key, panel.values[span], first)
             continue
         parts: list[IntArray] = []
         length, period = 0, periods.get(key)
@@ -42,4 +41,4 @@ def pooled(panel: Panel, periods: Mapping[Any, int | None]) -> Iterator[Pooled]:
             parts.append(np.arange(min(span.start + late, span.stop), span.stop))
             length += len(parts[-1])
         rows = np.concatenate(parts)
-        yield Pooled(key, panel.values[rows], first, rows)
+        yield Pooled(key, panel.values[rows], first)

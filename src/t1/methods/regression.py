@@ -1,53 +1,63 @@
-"""Ridge regression of each column on the others and on its own season, learned on rehearsed gaps."""
+"""Ridge regression of each column on the others and on its own season, and a memory of what it misses.
+
+A column is told by the others in the same row, the closest of them also in the rows before and after, by the mean
+cycle and by its own values one period away. Rows of a series are not independent: weights are learned from what
+changes between rows beyond what the last row said anyway (generalised least squares), the penalty by leaving out
+stretches, and what the regression misses beside a gap is carried into it as far as such misses last.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from t1.arrays import BoolArray, FloatArray, IntArray
+from t1.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from t1.data.blocks import BLOCK, column_blocks
 from t1.methods.base import Fill, Learning, Pace
+from t1.methods.memory import Memory
 from t1.methods.pooled import pooled
-from t1.methods.seasons import check_table, find_period, mean_cycle, moments
+from t1.methods.ridge import ridge
+from t1.methods.seasons import check_table, find_period, mean_cycle, moments, season_beside
 from t1.methods.simple import linear, over_season
 from t1.panel import Panel
 
 OnShare = Callable[[float], None]  # is told which share of the work is done; may raise to end it
 
-REHEARSED = 1 << 16  # rows on which a regression is learned
-NOISE = 1e-5  # of standard units: a smaller feature is rounding of 32-bit numbers, and must not be blown up
-ROUNDS = 3  # of a regression
-SEEN_AT_ONCE = 4096  # cells whose features exist at once
+HELPERS = 16  # columns that tell another
+CLOSE = 6  # of them: these also by the rows before and after
+ROUNDS = 3  # again with better helpers, where several columns are missing at once
+LEARNED_ROWS = (1 << 11, 1 << 16)  # at least and at most, between them
+LEARNED_CELLS = 1 << 22  # of all columns together
+FEWEST = 20  # observed rows of a column from which a regression is learned
+FAR = 1 << 40  # rows away: nothing is known there
+MOST = 0.995  # of a value that is taken off the next one while weights are learned
+AT_ONCE = 1 << 15  # cells whose features exist at once while a table is filled
 
 
-def regression(values: FloatArray, *, n_helpers: int = 8) -> FloatArray:
-    """Correct the straight line by ridge regression on the season and the best-correlated columns.
-
-    The weights are learned on cells hidden by the table's own gaps, moved elsewhere in time, so that what is
-    trusted is what helped across gaps like these (scikit-learn's IterativeImputer ignores the order of rows).
-    """
+def regression(values: FloatArray) -> FloatArray:
+    """The table (time, vars) filled by what was learned from itself."""
     filled = np.array(check_table(values), order="C")
-    learned = learn_regression(filled, find_period(filled), n_helpers=n_helpers)
-    for j, fill in learned.fill(filled):
+    for j, fill in learn_regression(filled, find_period(filled)).fill(filled):
         filled[:, j] = fill
     return filled
 
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """What was learned: for every round and column the weights, None where the season has to do."""
+    """What was learned, in units of each column's deviation."""
 
-    cycle: FloatArray | None  # (period, columns), the mean cycle in standard units; None: no season
+    cycle: FloatArray | None  # (period, columns), the mean cycle; None: no season
     columns: IntArray  # those that take part: with an observed value and a finite spread
     centre: FloatArray  # (columns,)
     scale: FloatArray
     low: FloatArray  # the least and the greatest value observed: fills stay between them
     high: FloatArray
-    helpers: IntArray  # (columns, helpers), positions in `columns`
-    weights: list[list[FloatArray | None]]  # (rounds, columns)
+    helpers: IntArray  # (columns, helpers), positions in `columns`, the closest first
+    weights: FloatArray  # (rounds, columns, features); NaN where nothing was learned, and straight lines have to do
+    intercept: FloatArray  # (rounds, columns)
+    share: FloatArray  # (rounds, columns), with `decay` the Memory of each
+    decay: FloatArray
 
     def at_phase(self, phase: int) -> "Regression":
         """The same, for a clock on which the first row that it learned from stands at `phase`."""
@@ -60,16 +70,15 @@ class Regression:
     ) -> Iterator[tuple[int, FloatArray]]:
         """The columns of `values` (time, vars) that have gaps, filled, one after the other."""
         table = _Filler(values, self.columns, self.centre, self.scale, self.cycle, phase)
-        if on_share is not None:
-            on_share(0.0)
-        for k, weights in enumerate(self.weights):
-            fills = {}
-            for j in table.gappy:
-                if (w := weights[j]) is not None:
-                    fills[j] = _apply(table.look(j, self.helpers[j]), w)
+        low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
+        gaps = {j: _Holes.of(table.hidden[j]) for j in table.gappy}
+        for k in range(len(self.weights)):
+            for i, j in enumerate(table.gappy):
+                if np.isfinite(self.weights[k, j]).all():
+                    fill = self._expected(table, gaps[j], k, j)
+                    table.fill[j, gaps[j].rows] = np.clip(fill, low[j], high[j])
                 if on_share is not None:
-                    on_share((k + (j + 1) / len(self.columns)) / len(self.weights))
-            table.put(fills)
+                    on_share((k + (i + 1) / len(table.gappy)) / len(self.weights))
         for j in table.gappy:
             column = values[:, self.columns[j]].copy()
             gap = table.hidden[j]
@@ -77,43 +86,35 @@ class Regression:
             column[gap] = np.clip(fill, self.low[j], self.high[j])
             yield int(self.columns[j]), column
 
+    def _expected(self, table: "_Filler", gaps: "_Holes", k: int, j: int) -> FloatArray:
+        """What the cells of a column's gaps are likely to hold, in round k."""
+        rows = np.concatenate([gaps.rows, gaps.beside])
+        parts = [rows[i : i + AT_ONCE] for i in range(0, len(rows), AT_ONCE)]
+        told = [self.weights[k, j] @ table.look(j, self.helpers[j], part) for part in parts]
+        likely, there = np.split(np.concatenate(told) + self.intercept[k, j], [len(gaps.rows)])
+        memory = Memory(float(self.share[k, j]), float(self.decay[k, j]))
+        return likely + gaps.carried(memory, table.fill[j, gaps.beside] - there)
+
 
 def learn_regression(
-    values: FloatArray,
-    period: int | None,
-    *,
-    n_helpers: int = 8,
-    every: bool = False,
-    pattern: BoolArray | None = None,
-    on_share: OnShare | None = None,
+    values: FloatArray, period: int | None, *, every: bool = False, on_share: OnShare | None = None
 ) -> Regression:
     """Learn from the observed cells of `values` (time, vars); of a long table some stretches are enough.
 
-    Weights are learned for the columns that have gaps, or for `every` one: then a column without gaps
-    rehearses those of another. `pattern` (time, vars) is True where the table whose gaps are rehearsed is
-    observed, if it is another one than `values`.
+    Weights are learned for the columns that have gaps, or for `every` one.
     """
     columns, centre, scale = _standard(values)
     cycle = None if period is None or period >= len(values) else np.empty((period, len(columns)))
-    observed = np.empty((len(values), len(columns)), dtype=bool)
-    for block in column_blocks(observed.shape):  # a whole table in standard units would take too much memory
-        standard = (values[:, columns[block]] - centre[block]) / scale[block]
-        observed[:, block] = ~np.isnan(standard)
-        if cycle is not None:
-            cycle[:, block] = mean_cycle(standard, len(cycle))
-    rows = _rehearsed_rows(len(values), period)
-    table = values if len(rows) == len(values) else values[rows]
-    helpers = _helpers(_Filler(table, columns, centre, scale, cycle, 0).fill, n_helpers)
-    own = observed if pattern is None else pattern[:, columns]
-    hidden = _hide(observed, own, rows, every)
-    rehearsal = _Filler(table, columns, centre, scale, cycle, 0, hidden)
-    learning = np.flatnonzero(hidden.any(axis=1)).tolist()
-
-    def truth(j: int) -> FloatArray:
-        hidden_cells: FloatArray = (table[rehearsal.hidden[j], columns[j]] - centre[j]) / scale[j]
-        return hidden_cells
-
-    weights = _learn_weights(rehearsal, learning, truth, helpers, on_share)
+    if cycle is not None:
+        for block in column_blocks((len(values), len(columns))):
+            cycle[:, block] = mean_cycle(
+                (values[:, columns[block]] - centre[block]) / scale[block], len(cycle)
+            )
+    rows = _learned_rows(values.shape, period)
+    table = _Filler(values if len(rows) == len(values) else values[rows], columns, centre, scale, cycle, 0)
+    gappy = np.isnan(values[:, columns]).any(axis=0)
+    learned = _Learned.of(table, _helpers(table.fill))
+    learned.learn(np.arange(len(columns)) if every else np.flatnonzero(gappy), on_share)
     return Regression(
         cycle=cycle,
         columns=columns,
@@ -121,52 +122,12 @@ def learn_regression(
         scale=scale,
         low=np.fmin.reduce(values[:, columns], axis=0, initial=np.inf),
         high=np.fmax.reduce(values[:, columns], axis=0, initial=-np.inf),
-        helpers=helpers,
-        weights=weights,
+        helpers=learned.helpers,
+        weights=learned.weights,
+        intercept=learned.intercept,
+        share=learned.share,
+        decay=learned.decay,
     )
-
-
-def _hide(observed: BoolArray, pattern: BoolArray, rows: IntArray, every: bool) -> BoolArray:
-    """The observed cells (columns, rows) that are rehearsed: in columns that have gaps, or in `every` one."""
-    hidden = np.zeros((observed.shape[1], len(rows)), dtype=bool)
-    with_gaps = ~np.all(pattern, axis=0)
-    donors = np.flatnonzero(with_gaps)
-    for j in range(len(hidden)):
-        if with_gaps[j]:
-            hidden[j] = _hide_like_gaps(observed[:, j], pattern[:, j], rows)
-        elif every and len(donors):
-            # Elsewhere than the donor's: what is hidden together in all columns teaches nothing about the others.
-            aside = (j + 1) * 0.7548776662 % 1
-            hidden[j] = _hide_like_gaps(observed[:, j], pattern[:, donors[j % len(donors)]], rows, aside)
-    return hidden
-
-
-def _learn_weights(
-    rehearsal: "_Filler",
-    learning: list[int],
-    truth: Callable[[int], FloatArray],
-    helpers: IntArray,
-    on_share: OnShare | None,
-) -> list[list[FloatArray | None]]:
-    """The weights (rounds, columns) of the columns to learn; `truth` is what their hidden cells hold."""
-    n_columns, n_helpers = helpers.shape
-    weights: list[list[FloatArray | None]] = []
-    for k in range(ROUNDS):  # again with better helpers, where several columns are missing at once
-        fills = {}
-        weights.append([None] * n_columns)
-        for j in learning:
-            if on_share is not None:
-                on_share((k + j / n_columns) / ROUNDS)
-            values = truth(j)
-            known = ~np.isnan(values)
-            if known.sum() < _n_features(n_helpers):
-                continue  # too little to learn from: the fill by the season is kept
-            sight = rehearsal.look(j, helpers[j])
-            w = weights[k][j] = _ridge(sight, values, known)
-            if k < ROUNDS - 1:
-                fills[j] = _apply(sight, w)
-        rehearsal.put(fills)
-    return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,12 +143,11 @@ class RegressionFill:
         pace = Pace(learning, cls.name, times=3)  # judging and filling take about twice as long as learning
         alone = len(set(panel.ids)) == 1
         learned: dict[Any, Regression] = {}
-        for k, (key, values, phase, rows) in enumerate(pooled(panel, learning.periods)):
+        for k, (key, values, phase) in enumerate(pooled(panel, learning.periods)):
             found = learn_regression(
                 values,
                 learning.periods.get(key),
                 every=learning.every,
-                pattern=None if learning.pattern is None else learning.pattern[rows],
                 on_share=pace if alone else None,
             )
             learned[key] = found.at_phase(phase)
@@ -205,10 +165,44 @@ class RegressionFill:
         return Fill(out)
 
 
-class _Filler:
-    """Standardised columns (vars, time) with their gaps filled so far, first by the season.
+class _Holes(NamedTuple):
+    """The cells of a column's gaps, and the observed rows beside these."""
 
-    32 bits are enough for what is learned from, and half the memory. `more` (vars, time) hides further cells.
+    rows: IntArray
+    beside: IntArray
+    to_before: IntArray  # of each cell, how many rows away the last observation is; FAR if there is none
+    to_after: IntArray
+    before: IntArray  # the position of that observation in `beside`, one after the last if there is none
+    after: IntArray
+
+    @classmethod
+    def of(cls, hidden: BoolArray) -> "_Holes":
+        rows = np.flatnonzero(hidden)
+        first = np.flatnonzero(np.diff(rows, prepend=-2) > 1)  # of each gap
+        size = np.diff(first, append=len(rows))
+        before, after = np.repeat(rows[first] - 1, size), np.repeat(rows[first + size - 1] + 1, size)
+        beside = np.unique(np.concatenate([before, after]))
+        beside = beside[(beside >= 0) & (beside < len(hidden))]
+        begins, ends = before < 0, after >= len(hidden)
+        return cls(
+            rows,
+            beside,
+            np.where(begins, FAR, rows - before),
+            np.where(ends, FAR, after - rows),
+            np.where(begins, len(beside), np.searchsorted(beside, before)),
+            np.where(ends, len(beside), np.searchsorted(beside, after)),
+        )
+
+    def carried(self, memory: Memory, missed: FloatArray) -> FloatArray:
+        """What is likely missed in the gaps, from what was `missed` beside them."""
+        missed = np.append(missed, 0.0)
+        return memory.carried(self.to_before, self.to_after, missed[self.before], missed[self.after])
+
+
+class _Filler:
+    """Standardised columns (vars, time) with their gaps filled so far, first by straight lines over the season.
+
+    32 bits are enough for what is learned from, and half the memory.
     """
 
     def __init__(
@@ -219,90 +213,99 @@ class _Filler:
         scale: FloatArray,
         cycle: FloatArray | None,
         phase: int,
-        more: BoolArray | None = None,
     ) -> None:
+        self.n_rows = len(values)
         self.hidden = np.empty((len(columns), len(values)), dtype=bool)
         self.fill = np.empty(self.hidden.shape, dtype=np.float32)
-        self.season: list[npt.NDArray[np.float32]] = []  # at the gaps of each column
+        self.cycle, self.phase = cycle, phase
+        self.beside = np.empty(self.hidden.shape if cycle is not None else (0, 0), dtype=np.float32)
         for block in column_blocks((len(values), len(columns))):
             z = (values[:, columns[block]] - centre[block]) / scale[block]
-            if more is not None:
-                z[more[block].T] = np.nan
             self.hidden[block] = np.isnan(z).T
             self.fill[block] = (linear(z) if cycle is None else over_season(z, cycle[:, block], phase)).T
             np.nan_to_num(self.fill[block], copy=False)  # nothing of it is known here: its mean
-            self.season += [fill[gap] for fill, gap in zip(self.fill[block], self.hidden[block], strict=True)]
-        self.gappy: list[int] = np.flatnonzero(self.hidden.any(axis=1)).tolist()
-        # rows, start and end of `_Sight`, of columns with few cells to fill: more would take memory
-        self.known: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
+            if cycle is not None:
+                self.beside[block] = _one_period_away(z, cycle[:, block], phase).T
+        count = self.hidden.sum(axis=1)
+        order = np.argsort(count, kind="stable")  # who knows most helps first
+        self.gappy: list[int] = order[count[order] > 0].tolist()
 
-    def put(self, fills: dict[int, FloatArray]) -> None:
-        """Replace the fills of some columns, each given at its gaps."""
-        for j, fill in fills.items():
-            self.fill[j, self.hidden[j]] = fill
-
-    def look(self, j: int, helpers: IntArray) -> "_Sight":
-        """What can be seen from inside the gaps of column j, which stay where they are from round to round."""
-        if j in self.known:
-            return _Sight(self, j, helpers[:, None], *self.known[j])
-        rows = np.flatnonzero(self.hidden[j])
-        first = np.flatnonzero(np.diff(rows, prepend=-2) > 1)  # of each gap
-        size = np.diff(first, append=len(rows))
-        before = np.repeat(rows[first] - 1, size)
-        after = np.repeat(rows[first + size - 1] + 1, size)
-        last = self.fill.shape[1] - 1
-        # where nothing of the column is known, its ends: from the first row to the last
-        start = np.where(before >= 0, before, np.where(after <= last, after, 0))
-        end = np.where(after <= last, after, np.where(before >= 0, before, last))
-        if len(rows) <= SEEN_AT_ONCE:
-            self.known[j] = rows, start, end
-        return _Sight(self, j, helpers[:, None], rows, start, end)
+    def look(self, j: int, helpers: IntArray, rows: IntArray | slice) -> Float32Array:
+        """What may tell column j in some rows: (features, rows)."""
+        at = np.arange(self.n_rows)[rows]
+        near = helpers[:CLOSE, None]
+        parts = [
+            self.fill[helpers[:, None], at],
+            self.fill[near, np.maximum(at - 1, 0)],
+            self.fill[near, np.minimum(at + 1, self.n_rows - 1)],
+        ]
+        if self.cycle is not None:
+            phase = (self.phase + at) % len(self.cycle)
+            parts += [self.cycle[phase, j].astype(np.float32)[None], self.beside[j, at][None]]
+        return np.concatenate(parts)
 
 
-@dataclass(frozen=True)
-class _Sight:
-    """The gaps of column `j` of a table, and the observed rows around each of their cells."""
+def _one_period_away(z: FloatArray, cycle: FloatArray, phase: int) -> FloatArray:
+    """The mean of the nearest observations of the same phase (time, vars), of the mean cycle where there is none."""
+    seen = np.isfinite(z)
+    known = np.where(seen, z, 0).astype(np.float32)
+    before, before_weight, after, after_weight = season_beside(known, seen, len(cycle))
+    weight = before_weight + after_weight
+    usual = cycle[(phase + np.arange(len(z))) % len(cycle)]
+    mean = (before * before_weight + after * after_weight) / np.maximum(weight, 1e-9)
+    away: FloatArray = np.where(weight > 0, mean, usual)
+    return away
+
+
+@dataclass(eq=False)
+class _Learned:
+    """Weights while they are learned from a table, whose gaps they fill better from round to round."""
 
     table: _Filler
-    j: int
-    helpers: IntArray  # (helpers, 1)
-    rows: IntArray  # (cells,)
-    start: IntArray
-    end: IntArray
+    helpers: IntArray
+    weights: FloatArray  # as in Regression
+    intercept: FloatArray
+    share: FloatArray
+    decay: FloatArray
 
-    def parts(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-        """Some cells, what may tell them (cells, features), and the straight line; then others."""
-        for begin in range(0, len(self.rows), SEEN_AT_ONCE):
-            part = slice(begin, begin + SEEN_AT_ONCE)
-            yield part, *self._features(part)
+    @classmethod
+    def of(cls, table: _Filler, helpers: IntArray) -> "_Learned":
+        n_columns, n_helpers = helpers.shape
+        n_features = n_helpers + 2 * min(n_helpers, CLOSE) + (0 if table.cycle is None else 2)
+        weights = np.full((ROUNDS, n_columns, n_features), np.nan)
+        return cls(table, helpers, weights, *np.zeros((3, ROUNDS, n_columns)))
 
-    def _features(self, part: slice) -> tuple[FloatArray, FloatArray]:
-        fill, helpers = self.table.fill, self.helpers
-        rows, start, end = self.rows[part], self.start[part], self.end[part]
-        share = (rows - start) / np.maximum(end - start, 1)
-        columns = np.append(helpers, [[self.j]], axis=0)
-        left, right = fill[columns, start], fill[columns, end]
-        lines = (left + share * (right - left)).T  # (cells, columns): each column's line across the gap of j
-        line, others = lines[:, -1], fill[helpers, rows].T
-        off_line = others - lines[:, :-1]
-        unseen = self.table.hidden[helpers, rows].T
-        season = self.table.season[self.j][part] - line
-        level = np.column_stack([np.ones(len(rows)), line, season, others])
-        reach = np.minimum(np.abs(rows - start), np.abs(end - rows))[:, None]
-        far = reach / (reach + 6.0)  # the line is worth less the further away its ends are
-        parts = [level, level * far, off_line, off_line * unseen, others * unseen]
-        return np.concatenate(parts, axis=1), line
+    def learn(self, columns: IntArray, on_share: OnShare | None) -> None:
+        """Learn some columns, those that know most first."""
+        gaps = [_Holes.of(hidden) for hidden in self.table.hidden[columns]]
+        order = np.argsort([len(of_column.rows) for of_column in gaps], kind="stable").tolist()
+        for k in range(ROUNDS):
+            for i, o in enumerate(order):
+                if on_share is not None:
+                    on_share((k + i / len(columns)) / ROUNDS)
+                self._learn(k, int(columns[o]), gaps[o])
 
-
-def _apply(sight: _Sight, weights: FloatArray) -> FloatArray:
-    fill = np.empty(len(sight.rows))
-    for part, features, line in sight.parts():
-        fill[part] = line + features @ weights
-    return fill
-
-
-def _n_features(n_helpers: int) -> int:
-    return 2 * (3 + n_helpers) + 3 * n_helpers
+    def _learn(self, k: int, j: int, gaps: _Holes) -> None:
+        table, last = self.table, self.share[k - 1, j] * self.decay[k - 1, j] if k else 0.0
+        seen = np.flatnonzero(~table.hidden[j])
+        if len(seen) < FEWEST:
+            return
+        features, own = table.look(j, self.helpers[j], slice(None)), table.fill[j]
+        pairs = ~(table.hidden[j, 1:] | table.hidden[j, :-1])
+        if last > 0 and pairs.sum() >= FEWEST:
+            last = np.float32(min(last, MOST))
+            changes = (features[:, 1:] - last * features[:, :-1])[:, pairs]
+            weights, _ = ridge(changes, (own[1:] - last * own[:-1])[pairs])
+            intercept = float((own[seen] - weights @ features[:, seen]).mean())
+        else:
+            weights, intercept = ridge(features[:, seen], own[seen])
+        told = weights @ features + intercept
+        missed = np.where(table.hidden[j], np.nan, own - told)
+        memory = Memory.of(missed)
+        self.weights[k, j], self.intercept[k, j] = weights, intercept
+        self.share[k, j], self.decay[k, j] = memory
+        fill = told[gaps.rows] + gaps.carried(memory, missed[gaps.beside])
+        table.fill[j, gaps.rows] = np.clip(fill, own[seen].min(), own[seen].max())
 
 
 def _standard(values: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
@@ -315,36 +318,21 @@ def _standard(values: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
     return columns, centre[columns], np.where(spread > 0, spread, 1.0)
 
 
-def _rehearsed_rows(n_rows: int, period: int | None) -> IntArray:
-    """All rows of a short table; of a long one stretches, evenly spread and in step with the season."""
-    if n_rows <= REHEARSED:
+def _learned_rows(shape: tuple[int, ...], period: int | None) -> IntArray:
+    """All rows of a small table; of a large one stretches, evenly spread and in step with the season."""
+    n_rows = shape[0]
+    most = int(np.clip(LEARNED_CELLS // max(shape[1], 1), *LEARNED_ROWS))
+    if n_rows <= most:
         return np.arange(n_rows)
     season = period or 1
-    n_parts = min(max(REHEARSED // (2 * season), 1), 8)
-    size = REHEARSED // n_parts
+    n_parts = min(max(most // (2 * season), 1), 8)
+    size = most // n_parts
     begin = np.linspace(0, n_rows - size - season, n_parts).astype(np.intp)
     begin += (np.arange(n_parts) * size - begin) % season
     return (begin[:, None] + np.arange(size)).reshape(-1)
 
 
-def _hide_like_gaps(observed: BoolArray, pattern: BoolArray, rows: IntArray, aside: float = 0.0) -> BoolArray:
-    """Observed cells of a column (time,) to rehearse on, of the given rows: the gaps of `pattern`, moved in time.
-
-    `aside` is a share of the table by which they are moved further.
-    """
-    n_rows = len(observed)
-    seen = observed[rows]
-    hidden = np.zeros_like(seen)
-    for turn in range(1, 33):
-        if hidden.sum() >= 0.2 * seen.sum():
-            break
-        # Multiples of the golden ratio are spread evenly and never line up with a season.
-        shift = int((turn * 0.6180339887 + aside) * n_rows) % n_rows
-        hidden |= seen & ~pattern[rows - shift]
-    return hidden & (seen & ~hidden).any()  # a column must keep something to look at
-
-
-def _helpers(filled: npt.NDArray[np.float32], n_helpers: int) -> IntArray:
+def _helpers(filled: Float32Array) -> IntArray:
     """For each column (vars, time) the others most correlated with it, in level and in change."""
     n_vars, n_rows = filled.shape
     likeness = np.zeros((n_vars, n_vars), dtype=np.float32)
@@ -362,28 +350,4 @@ def _helpers(filled: npt.NDArray[np.float32], n_helpers: int) -> IntArray:
         size = np.where(size > 1e-6 * np.sqrt(max(n_rows, 1)), size, np.inf)
         likeness += (product / size / size[:, None]) ** 2
     np.fill_diagonal(likeness, -1.0)
-    n_helpers = min(n_helpers, n_vars - 1)
-    return np.argsort(-likeness, axis=1, kind="stable")[:, : max(n_helpers, 0)]
-
-
-def _ridge(sight: _Sight, truth: FloatArray, known: BoolArray) -> FloatArray:
-    """Ridge weights (features,) from the known cells, the penalty chosen by generalised cross-validation."""
-    products: FloatArray | float = 0.0
-    for part, features, line in sight.parts():  # the target is one more feature
-        cells = np.column_stack([features, truth[part] - line])[known[part]]
-        products = products + cells.T @ cells
-    n_cells = int(known.sum())
-    products = np.asarray(products) / n_cells
-    size = np.sqrt(products.diagonal()[:-1])
-    size = np.where(size > NOISE, size, 1.0)
-    cross = products[:-1, -1] / size
-    power, basis = np.linalg.eigh(products[:-1, :-1] / size / size[:, None])
-    power = np.maximum(power, 0.0)
-    along = basis.T @ cross
-    penalty = 10.0 ** np.arange(-5, 2)[:, None]
-    weights = along / (power + penalty)  # (penalties, features)
-    error = products[-1, -1] - 2 * weights @ along + weights**2 @ power
-    freedom = (power / (power + penalty)).sum(axis=1)
-    best = np.argmin(error / np.maximum(1 - freedom / n_cells, 1e-3) ** 2)
-    chosen: FloatArray = basis @ weights[best] / size
-    return chosen
+    return np.argsort(-likeness, axis=1, kind="stable")[:, : max(min(HELPERS, n_vars - 1), 0)]

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from t1.arrays import BoolArray, FloatArray
+from t1.arrays import BoolArray, Float32Array, FloatArray
 from t1.errors import InputError
 from t1.panel import Panel
 
 PERIOD_ROWS = 20_000  # of a series in which its period is looked for
 PERIOD_SERIES = 8  # the longest ones; the others take the period of these
+PERIODS_AWAY = 14  # how far to look for an observation of the same phase
 PERIOD_CELLS = 1 << 18  # that are looked at for a period, in 4 to 32 columns
 
 
@@ -67,6 +68,38 @@ def mean_cycle(values: FloatArray, period: int) -> FloatArray:
     # A column without a season has a ratio of about 1: its profile, which is noise, shrinks to nothing.
     profile *= 1 - 1 / np.maximum(_ratio(between, within), 1)
     return profile
+
+
+def season_beside(
+    known: Float32Array, observed: BoolArray, period: int | None, first: int = 0
+) -> list[Float32Array]:
+    """The two nearest observations of the same phase before and after each cell, and their weight.
+
+    Of the rows from `first` on; the ones before them are only looked at.
+    """
+    n, shape = len(known), (len(known) - first, *known.shape[1:])
+    if period is None or period >= n:
+        return [np.zeros(shape, dtype=np.float32)] * 4
+    full, half, none = np.array([1, 0.5, 0], dtype=np.float32)
+    parts = []
+    for direction in (-1, 1):
+        total, weight = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
+        for away in range(1, PERIODS_AWAY + 1):
+            shift = away * period
+            begin, end = (max(first, shift), n) if direction < 0 else (first, n - shift)
+            if begin >= end or (weight >= 1.5).all():
+                break
+            here, there = (
+                slice(begin - first, end - first),
+                slice(begin + direction * shift, end + direction * shift),
+            )
+            share = np.where(weight[here] == 0, full, np.where(weight[here] == 1, half, none))
+            share *= observed[there]
+            total[here] += share * known[there]
+            weight[here] += share
+        mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+        parts += [mean, weight / np.float32(1.5)]
+    return parts
 
 
 def _peaks(z: FloatArray, longest: int) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 from t1.arrays import BoolArray, Float32Array, Lengths
 from t1.data.context import relate
 from t1.data.window import starts
+from t1.methods.seasons import season_beside
 from t1.onnx.engine import OnnxT1
 
 if TYPE_CHECKING:  # the ONNX engine does without torch
@@ -18,7 +19,6 @@ if TYPE_CHECKING:  # the ONNX engine does without torch
 Network: TypeAlias = "T1 | OnnxT1"
 
 ROWS = 512  # windows times columns that go through the network at once: more take memory and are no faster
-PERIODS_AWAY = 14  # how far to look for an observation of the same phase
 RATES = (4, 16, 64, 256)  # rows that are averaged into one, for gaps that the network cannot look across
 REACH = 12  # rows of a gap, at each rate, from which on the next coarser rate takes part
 STRIDE = 48  # rows from one window to the next: windows overlap by half
@@ -283,38 +283,6 @@ def guesses(
         )
         out[:, some] = fill, high - low
     return out
-
-
-def season_beside(
-    known: Float32Array, observed: BoolArray, period: int | None, first: int = 0
-) -> list[Float32Array]:
-    """The two nearest observations of the same phase before and after each cell, and their weight.
-
-    Of the rows from `first` on; the ones before them are only looked at.
-    """
-    n, shape = len(known), (len(known) - first, *known.shape[1:])
-    if period is None or period >= n:
-        return [np.zeros(shape, dtype=np.float32)] * 4
-    full, half, none = np.array([1, 0.5, 0], dtype=np.float32)
-    parts = []
-    for direction in (-1, 1):
-        total, weight = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
-        for away in range(1, PERIODS_AWAY + 1):
-            shift = away * period
-            begin, end = (max(first, shift), n) if direction < 0 else (first, n - shift)
-            if begin >= end or (weight >= 1.5).all():
-                break
-            here, there = (
-                slice(begin - first, end - first),
-                slice(begin + direction * shift, end + direction * shift),
-            )
-            share = np.where(weight[here] == 0, full, np.where(weight[here] == 1, half, none))
-            share *= observed[there]
-            total[here] += share * known[there]
-            weight[here] += share
-        mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
-        parts += [mean, weight / np.float32(1.5)]
-    return parts
 
 
 def _block_means(values: Float32Array, observed: BoolArray, rate: int) -> tuple[Float32Array, BoolArray]:

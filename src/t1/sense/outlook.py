@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from t1.arrays import BoolArray, Float32Array, IntArray
+from t1.methods.seasons import season_beside
 from t1.methods.t1 import T1Fill, standard_rows
-from t1.methods.windows import Relation, guesses, season_beside
+from t1.methods.windows import Relation, guesses
 from t1.panel import Panel
 
 WINDOW = 96
