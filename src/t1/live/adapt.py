@@ -33,7 +33,8 @@ CLOSED, OPEN, LONG_OPEN = 0, 1, 2  # kinds of gaps: a later row has ended it; no
 LONG = 6  # rows
 LEANS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # shares of straight lines in a fill
 FORGET = 0.95  # what the error at a cell of a column counts for when the next one is known
-FEW = 24.0  # rehearsed cells before fills lean at all
+FEWEST = 8.0  # rehearsed cells before fills lean at all
+FEW = 24.0  # rehearsed cells that have to be twice as clear as many
 OTHERS = 12.0  # cells of its own that those of all columns count for, when a column leans
 TINY = 0.05  # deviations of a column
 CLEARLY = 0.1  # of its error that the blend may have more than lines and still fill
@@ -110,13 +111,14 @@ class Lean:
     def shares(self) -> FloatArray:
         """The share of straight lines in fills (2, vars)."""
         found = np.zeros(self.count.shape)
-        for kind in np.flatnonzero(self.count.sum(axis=1) >= FEW).tolist():
+        for kind in np.flatnonzero(self.count.sum(axis=1) >= FEWEST).tolist():
             errors, count = self.errors[kind], self.count[kind]
+            clearly = CLEARLY * (1 + FEW / count.sum())
             # in a column that stands still errors are tiny, and whose is less says nothing
             size = errors.mean(axis=1) + TINY * np.maximum(count, 1)
             relative = errors / size[:, None]
             judged = count[:, None] * relative + OTHERS * relative[count > 0].mean(axis=0)
-            found[kind] = LEANS[np.argmin(judged * (1 + CLEARLY * LEANS), axis=1)]
+            found[kind] = LEANS[np.argmin(judged * (1 + clearly * LEANS), axis=1)]
         return found
 
     def share(self, is_open: BoolArray, column: IntArray) -> FloatArray:

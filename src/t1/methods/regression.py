@@ -71,7 +71,7 @@ class Regression:
         """The columns of `values` (time, vars) that have gaps, filled, one after the other."""
         table = _Filler(values, self.columns, self.centre, self.scale, self.cycle, phase)
         low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
-        gaps = {j: _Holes.of(table.hidden[j]) for j in table.gappy}
+        gaps = {j: _Around.of(table.hidden[j]) for j in table.gappy}
         for k in range(len(self.weights)):
             for i, j in enumerate(table.gappy):
                 if np.isfinite(self.weights[k, j]).all():
@@ -86,7 +86,7 @@ class Regression:
             column[gap] = np.clip(fill, self.low[j], self.high[j])
             yield int(self.columns[j]), column
 
-    def _expected(self, table: "_Filler", gaps: "_Holes", k: int, j: int) -> FloatArray:
+    def _expected(self, table: "_Filler", gaps: "_Around", k: int, j: int) -> FloatArray:
         """What the cells of a column's gaps are likely to hold, in round k."""
         rows = np.concatenate([gaps.rows, gaps.beside])
         parts = [rows[i : i + AT_ONCE] for i in range(0, len(rows), AT_ONCE)]
@@ -165,7 +165,7 @@ class RegressionFill:
         return Fill(out)
 
 
-class _Holes(NamedTuple):
+class _Around(NamedTuple):
     """The cells of a column's gaps, and the observed rows beside these."""
 
     rows: IntArray
@@ -176,7 +176,7 @@ class _Holes(NamedTuple):
     after: IntArray
 
     @classmethod
-    def of(cls, hidden: BoolArray) -> "_Holes":
+    def of(cls, hidden: BoolArray) -> "_Around":
         rows = np.flatnonzero(hidden)
         first = np.flatnonzero(np.diff(rows, prepend=-2) > 1)  # of each gap
         size = np.diff(first, append=len(rows))
@@ -277,7 +277,7 @@ class _Learned:
 
     def learn(self, columns: IntArray, on_share: OnShare | None) -> None:
         """Learn some columns, those that know most first."""
-        gaps = [_Holes.of(hidden) for hidden in self.table.hidden[columns]]
+        gaps = [_Around.of(hidden) for hidden in self.table.hidden[columns]]
         order = np.argsort([len(of_column.rows) for of_column in gaps], kind="stable").tolist()
         for k in range(ROUNDS):
             for i, o in enumerate(order):
@@ -285,7 +285,7 @@ class _Learned:
                     on_share((k + i / len(columns)) / ROUNDS)
                 self._learn(k, int(columns[o]), gaps[o])
 
-    def _learn(self, k: int, j: int, gaps: _Holes) -> None:
+    def _learn(self, k: int, j: int, gaps: _Around) -> None:
         table, last = self.table, self.share[k - 1, j] * self.decay[k - 1, j] if k else 0.0
         seen = np.flatnonzero(~table.hidden[j])
         if len(seen) < FEWEST:
