@@ -34,7 +34,7 @@ from t1.methods.whole import Iterative, Knn, Pswi
 from t1.methods.windows import Relation
 from t1.models.base import Model
 
-VERSION = 1
+VERSION = 2
 CLASSES = {
     kind.__name__: kind
     for kind in (

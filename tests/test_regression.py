@@ -1,0 +1,135 @@
+"""The regression: what it is learned from, what tells it a cell, and how it remembers what it missed."""
+
+import numpy as np
+import pytest
+
+from t1.methods.memory import Memory
+from t1.methods.regression import learn_regression, regression
+from t1.methods.ridge import PENALTIES, ridge
+from t1.methods.simple import linear
+
+NAN = np.nan
+
+
+def walk(n, seed=0, decay=1.0):
+    steps = np.random.default_rng(seed).normal(size=n)
+    out = np.zeros(n)
+    for t in range(1, n):
+        out[t] = decay * out[t - 1] + steps[t]
+    return out
+
+
+def error(filled, truth, gappy):
+    return np.abs(filled - truth)[np.isnan(gappy)].mean()
+
+
+# What is missed.
+
+
+@pytest.mark.parametrize(("decay", "noise"), [(0.5, 0.0), (0.9, 0.0), (0.95, 1.0)])
+def test_a_memory_is_found(decay, noise):
+    rng = np.random.default_rng(1)
+    missed = walk(20_000, decay=decay)
+    share = missed.var() / (missed.var() + noise * missed.var())
+    missed = missed + rng.normal(0, np.sqrt(noise * missed.var()), len(missed))
+    missed[rng.random(len(missed)) < 0.2] = NAN
+    found = Memory.of(missed)
+    assert found.share == pytest.approx(share, abs=0.06)
+    assert found.decay == pytest.approx(decay, abs=0.05)
+
+
+def test_noise_has_no_memory_and_nothing_has_none():
+    assert Memory.of(np.random.default_rng(0).normal(size=5000)).at_once < 0.05
+    for nothing in (np.full(100, NAN), np.zeros(100), np.zeros(0), np.array([1.0, NAN])):
+        assert Memory.of(nothing) == Memory(0.0, 0.0)
+
+
+def test_what_is_carried_is_the_best_linear_prediction():
+    memory, missed = Memory(0.8, 0.9), np.array([2.0, -1.0])
+    to_before, to_after = np.array([1, 2, 7]), np.array([9, 8, 3])
+    across = memory.share * memory.decay**10
+    known = np.array([[1.0, across], [across, 1.0]])
+    for a, b in zip(to_before.tolist(), to_after.tolist(), strict=True):
+        near = memory.share * memory.decay ** np.array([a, b])
+        expected = near @ np.linalg.solve(known, missed)
+        got = memory.carried(np.array([a]), np.array([b]), missed[:1], missed[1:])
+        np.testing.assert_allclose(got, expected)
+
+
+# The weights.
+
+
+def test_a_ridge_is_the_textbook_one_for_some_penalty():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(5, 400)).astype(np.float32)
+    y = (np.arange(5) @ x + 3 + rng.normal(0, 0.1, 400)).astype(np.float32)
+    weights, intercept = ridge(x, y)
+    centred = x - x.mean(axis=1, keepdims=True)
+    spread, cross = centred @ centred.T / 400, centred @ (y - y.mean()) / 400
+    every = [np.linalg.solve(spread + p * np.eye(5), cross) for p in PENALTIES]
+    assert min(np.abs(weights - w).max() for w in every) < 1e-3
+    assert intercept == pytest.approx(float(y.mean() - weights @ x.mean(axis=1)), abs=1e-3)
+    np.testing.assert_allclose(weights, np.arange(5), atol=0.05)
+
+
+def test_weights_of_noise_are_small():
+    rng = np.random.default_rng(0)
+    weights, _ = ridge(rng.normal(size=(30, 100)).astype(np.float32), rng.normal(size=100).astype(np.float32))
+    assert np.abs(weights).max() < 0.05
+
+
+# What tells a cell.
+
+
+def test_changes_tell_a_column_whose_level_drifts_by_itself():
+    """Both follow one walk, and each has another of its own."""
+    truth = np.column_stack([walk(1500, 1), walk(1500, 2)]) + 2 * walk(1500, 3)[:, None]
+    gappy = truth.copy()
+    gappy[400:430, 0] = gappy[900:910, 1] = NAN
+    assert error(regression(gappy), truth, gappy) < 0.75 * error(linear(gappy), truth, gappy)
+
+
+def test_a_long_outage_is_told_by_the_other_columns():
+    rng = np.random.default_rng(0)
+    base = walk(2000, 4, decay=0.98)
+    truth = np.column_stack([base + 0.1 * rng.normal(size=2000) for _ in range(4)])
+    gappy = truth.copy()
+    gappy[600:900, 0] = gappy[800:1000, 1] = NAN
+    assert error(regression(gappy), truth, gappy) < 0.12 * error(linear(gappy), truth, gappy)
+
+
+def test_a_column_that_comes_a_row_later_is_told_by_the_row_before():
+    source = np.random.default_rng(0).normal(size=1001)
+    truth = np.column_stack([source[1:], source[:-1]])
+    gappy = truth.copy()
+    gappy[300:340, 1] = NAN
+    assert error(regression(gappy), truth, gappy) < 0.05
+
+
+def test_a_column_alone_is_told_by_its_season_and_the_days_around():
+    rng = np.random.default_rng(0)
+    hours = np.arange(24 * 60)
+    size = 1 + np.repeat(walk(60, 5, decay=0.95), 24) / 4  # some days are higher than others
+    truth = (size * np.sin(2 * np.pi * hours / 24) + 0.02 * rng.normal(size=len(hours)))[:, None]
+    gappy = truth.copy()
+    for day in range(5, 55, 7):
+        gappy[24 * day + 3 : 24 * day + 20] = NAN
+    learned = learn_regression(gappy, 24)
+    filled = gappy.copy()
+    ((_, filled[:, 0]),) = learned.fill(gappy)
+    assert error(filled, truth, gappy) < 0.4 * error(linear(gappy), truth, gappy)
+
+
+def test_weights_of_one_table_fill_another():
+    rng = np.random.default_rng(0)
+    truth = walk(1200, 6)[:, None] * [1.0, -2.0, 0.5] + 0.05 * rng.normal(size=(1200, 3))
+    first, second = truth[:800].copy(), truth[800:].copy()
+    first[rng.random(first.shape) < 0.1] = NAN
+    second[100:200, 1] = NAN
+    learned = learn_regression(first, None)
+    filled = second.copy()
+    for j, column in learned.fill(second):
+        filled[:, j] = column
+    clipped = np.clip(truth[800:], learned.low, learned.high)
+    assert error(filled, clipped, second) < 0.1 * error(linear(second), clipped, second)
+    np.testing.assert_array_equal(filled[~np.isnan(second)], second[~np.isnan(second)])
