@@ -7,6 +7,7 @@ stretches, and what the regression misses beside a gap is carried into it as far
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -32,6 +33,7 @@ LEARNED_CELLS = 1 << 22  # of all columns together
 FEWEST = 20  # observed rows of a column from which a regression is learned
 FAR = 1 << 40  # rows away: nothing is known there
 MOST = 0.995  # of a value that is taken off the next one while weights are learned
+WIDE = 100  # columns
 AT_ONCE = 1 << 15  # cells whose features exist at once while a table is filled
 
 
@@ -143,26 +145,38 @@ class RegressionFill:
         pace = Pace(learning, cls.name, times=3)  # judging and filling take about twice as long as learning
         alone = len(set(panel.ids)) == 1
         learned: dict[Any, Regression] = {}
-        for k, (key, values, phase) in enumerate(pooled(panel, learning.periods)):
-            found = learn_regression(
-                values,
-                learning.periods.get(key),
-                every=learning.every,
-                on_share=pace if alone else None,
-            )
-            learned[key] = found.at_phase(phase)
-            pace((k + 1) / len(set(panel.ids)))
+        with _one_thread(panel.n_vars):
+            for k, (key, values, phase) in enumerate(pooled(panel, learning.periods)):
+                found = learn_regression(
+                    values,
+                    learning.periods.get(key),
+                    every=learning.every,
+                    on_share=pace if alone else None,
+                )
+                learned[key] = found.at_phase(phase)
+                pace((k + 1) / len(set(panel.ids)))
         return cls(learned)
 
     def fill(self, panel: Panel) -> Fill:
         """A series that was not learned from takes what was learned under the id None, or has no answer."""
         out = np.full(panel.values.shape, np.nan)
-        for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
-            learned = self.by_id.get(key, self.by_id.get(None))
-            if learned is not None:
-                for j, column in learned.fill(panel.values[span], phase):
-                    out[span, j] = column
+        with _one_thread(panel.n_vars):
+            for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
+                learned = self.by_id.get(key, self.by_id.get(None))
+                if learned is not None:
+                    for j, column in learned.fill(panel.values[span], phase):
+                        out[span, j] = column
         return Fill(out)
+
+
+def _one_thread(n_vars: int) -> AbstractContextManager[Any]:
+    """For a wide table: thousands of small products, at which threads wait for each other longer than they work."""
+    if n_vars < WIDE:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    return limits
 
 
 class _Around(NamedTuple):
