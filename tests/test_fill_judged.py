@@ -428,11 +428,11 @@ def test_tuned_t1_is_judged_without_the_hidden_cells_and_goes_on_with_all(monkey
     table = driven(600)
     table[100:110, 1] = np.nan
     panel = Panel.of(table, starts=[0])
-    judged = fit_panel(panel, Learning(budget=Budget(60.0)), tune=True)
+    judged = fit_panel(panel, Learning(budget=Budget(60.0)), method="t1")
     assert "t1 tuned" in judged.method_names
     (first, seconds), (last, left) = trained
     assert first < last == int(panel.observed.sum())
     assert seconds == pytest.approx(JUDGED * left, rel=0.05)  # nothing was really trained, so all is left
     trained.clear()
-    fit_panel(panel, Learning(budget=Budget(12.0)), tune=True)
+    fit_panel(panel, Learning(budget=Budget(12.0)), method="t1")
     assert trained[0][1] > 4  # two fifths of so little would be too little: it is judged after all of it

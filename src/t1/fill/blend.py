@@ -99,7 +99,7 @@ def learn_blend(
     """Weights from the signed errors (methods, cells) of hidden cells, in units of `scale` (vars,).
 
     A method that has no answer for a cell is given linear's. `known` are the methods with pretrained weights, as they
-    came and tuned: the last of them fills gaps inside a series where cells are too few to say anything.
+    came and tuned: the best of them fills gaps inside a series where cells are too few to say anything.
     """
     n_vars = len(scale)
     errors = np.where(np.isfinite(errors), errors, errors[:1]) / scale[column]
@@ -108,6 +108,7 @@ def learn_blend(
     weights[..., 0] = 1.0
     tested = np.zeros((n_vars, N_CLASSES), dtype=bool)
     pretrained = [methods.index(name) for name in known]
+    best_known = min(reversed(pretrained), key=lambda k: float(np.abs(errors[k]).sum()), default=None)
     of_class = [np.flatnonzero(code == c) for c in range(N_CLASSES)]
     around = [_with_neighbours(of_class, event, c) for c in range(N_CLASSES)]
     own = [_by_column(cells, column, n_vars) for cells in of_class]
@@ -116,7 +117,7 @@ def learn_blend(
     )
     for c in range(N_CLASSES):
         tested[:, c] = len(of_class[c]) > 0
-        prior = methods.index(known[-1]) if known and c < N_INNER else None
+        prior = best_known if c < N_INNER else None
         near = best[c]
         if prior is not None:
             near = _towards(np.eye(len(methods))[prior], near, event[around[c]], HALF / 2)

@@ -31,6 +31,7 @@ from t1.methods.catalog import METHODS, fit_of
 from t1.methods.columns import Linear, Seasonal
 from t1.methods.regression import RegressionFill
 from t1.methods.related import RelatedFill
+from t1.methods.rest import RestFill
 from t1.methods.seasons import find_periods, moments
 from t1.methods.t1 import T1Fill
 from t1.methods.windows import STRIDE
@@ -98,7 +99,11 @@ def _to_judge(method: str | None, learning: Learning) -> list[str]:
     if method is not None:
         return list(dict.fromkeys(["linear", method]))
     defaults = [name for name, entry in METHODS.items() if entry.default]
-    return [name for name in defaults if name != "related" or learning.follows]
+    left_out = {"related"} if not learning.follows else set()
+    left_out |= (
+        {"t1-rest"} if learning.weights == "none" else set()
+    )  # without pretrained weights T1 is trained once
+    return [name for name in defaults if name not in left_out]
 
 
 def _rehearsals(panel: Panel, names: list[str], learning: Learning) -> tuple[list[Rehearsal], Ends | None]:
@@ -129,8 +134,34 @@ def _hear(fit: Fit, r: Rehearsal, learning: Learning, *, quick: bool) -> _Heard:
     clock = perf_counter if learning.budget is None else learning.budget.clock
     began = clock()
     stride = QUICK_STRIDE if quick else STRIDE
-    filled = fitted.fill(r.panel, stride=stride) if isinstance(fitted, T1Fill) else fitted.fill(r.panel)
+    if isinstance(fitted, RegressionFill | RestFill) and r.known < NEARLY_ALL:
+        filled = _filled_by_fold(fit, r, learning, stride)
+    else:
+        filled = _filled(fitted, r.panel, stride)
     return _heard(fitted, filled, r, clock() - began)
+
+
+def _filled(fitted: FittedMethod, panel: Panel, stride: int) -> Fill:
+    if isinstance(fitted, T1Fill | RestFill):
+        return fitted.fill(panel, stride=stride)
+    return fitted.fill(panel)
+
+
+def _filled_by_fold(fit: Fit, r: Rehearsal, learning: Learning, stride: int) -> Fill:
+    """The copies, those of each fold by what was learned without its hidden cells alone.
+
+    A regression that lacks the hidden cells of all folds is worse than the one that fills in the end, and would be
+    thought too little of beside a network that need not learn.
+    """
+    parts = [_filled(fit(masked, learning), copies, stride) for masked, copies, _ in r.by_fold]
+    downs, ups = [part.down for part in parts], [part.up for part in parts]
+    return Fill(
+        np.concatenate([part.values for part in parts]),
+        down=np.concatenate([d for d in downs if d is not None])
+        if all(d is not None for d in downs)
+        else None,
+        up=np.concatenate([u for u in ups if u is not None]) if all(u is not None for u in ups) else None,
+    )
 
 
 def _heard(fitted: FittedMethod, filled: Fill, r: Rehearsal | Ends, seconds: float = 0.0) -> _Heard:
@@ -169,7 +200,12 @@ class _Judged:
             return
         self.heard.append([first, *later])
         if (e := self.ends) is not None:
-            self.at_ends.append([_heard(first.fitted, fill_end(first.fitted, e.panel, e.memory), e)])
+            slow = (
+                isinstance(first.fitted, RestFill) and not forced
+            )  # twice T1's time, which rows as they arrive lack
+            filled = Fill(np.full(e.panel.values.shape, np.inf)) if slow else None
+            filled = filled or fill_end(first.fitted, e.panel, e.memory)
+            self.at_ends.append([_heard(first.fitted, filled, e)])
 
     @property
     def best_error(self) -> float | None:
@@ -253,7 +289,7 @@ class _Judged:
             e.code[mine].astype(np.int8),
             e.event[mine],
             self.scale,
-            known=tuple(m.name for m in self.methods if isinstance(m, T1Fill)),
+            known=tuple(m.name for m in self.methods if isinstance(m, T1Fill | RestFill)),
         )
         if "nearest" in names:
             learned.weights[coded] = 0.0
@@ -275,12 +311,11 @@ class _Judged:
         """
         used = np.any([np.any(blend.weights > 0, axis=(0, 1)) for blend in blends], axis=0)
         methods = list(self.methods)
-        known = int(self.rounds[0].masked.observed.sum()) / max(int(panel.observed.sum()), 1)
         for k, fitted in enumerate(self.methods):
-            wanted = used[k] or type(fitted) is T1Fill
-            if type(fitted) is RegressionFill and known > NEARLY_ALL:
+            wanted = used[k] or type(fitted) in (T1Fill, RestFill)
+            if type(fitted) is RegressionFill and self.rounds[0].known > NEARLY_ALL:
                 continue
-            if wanted and type(fitted) in (RegressionFill, RelatedFill, Seasonal, T1Fill):
+            if wanted and type(fitted) in (RegressionFill, RelatedFill, RestFill, Seasonal, T1Fill):
                 with suppress(LeftOut):  # no time is left for it: what was judged fills
                     methods[k] = fit_of(fitted.name)(panel, self.learning)
         start = next((m for m in methods if type(m) is T1Fill), None)

@@ -28,6 +28,7 @@ from t1.methods.groups import Group
 from t1.methods.network import NetworkFill
 from t1.methods.regression import Regression, RegressionFill
 from t1.methods.related import Formula, RelatedFill
+from t1.methods.rest import RestFill
 from t1.methods.t1 import T1Fill
 from t1.methods.tune import TunedFill
 from t1.methods.whole import Iterative, Knn, Pswi
@@ -54,6 +55,7 @@ CLASSES = {
         Regression,
         RegressionFill,
         RelatedFill,
+        RestFill,
         Formula,
         Relation,
         Scaler,

@@ -8,6 +8,7 @@ Where a small panel has room for few events, it is rehearsed again with fresh pl
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -41,15 +42,40 @@ class Rehearsal:
     masked: Panel  # the panel itself without any hidden cell: what methods may learn from
     truth: FloatArray
     row: IntArray  # in the copies
+    source: IntArray  # the row of the panel that it is a copy of
     column: IntArray
     event: IntArray  # which event hid it
     fold: Codes
     code: Codes  # gap class, as the gap is seen once the cells are hidden
     distance: Lengths  # rows to the nearest observation of the column
     owner: Codes  # (rows, vars) of the panel: the fold in which a cell was hidden, now or before, or -1
+    fold_of_row: IntArray  # of each row of the copies, which are sorted by it
 
     def __len__(self) -> int:
         return len(self.row)
+
+    @cached_property
+    def known(self) -> float:
+        """The share of the panel's observed cells that methods may learn from."""
+        n_masked = int(self.masked.observed.sum())
+        hidden = len(np.unique(self.source * self.panel.n_vars + self.column))
+        return n_masked / max(n_masked + hidden, 1)
+
+    @cached_property
+    def by_fold(self) -> list[tuple[Panel, Panel, slice]]:
+        """For each fold the panel without its hidden cells alone, its copies, and their rows among all copies.
+
+        What is learned without one fold lacks a third of the cells that `masked` lacks.
+        """
+        parts = []
+        for fold in FOLDS:
+            known, others = self.masked.values.copy(), self.fold != fold
+            known[self.source[others], self.column[others]] = self.truth[others]
+            rows = slice(*np.searchsorted(self.fold_of_row, [fold, fold + 1]).tolist())
+            spans = list(enumerate(self.panel.spans))
+            copies = [(k, span.start, span.stop) for k, span in spans if rows.start <= span.start < rows.stop]
+            parts.append((self.masked.with_values(known), self.panel.take(copies), rows))
+        return parts
 
     def without(self, cells: BoolArray) -> "Rehearsal":
         """The same rehearsal, but methods may not learn from some more cells (rows, vars) of the panel."""
@@ -241,10 +267,12 @@ def _finished(board: Board, panel: Panel) -> Rehearsal:
         masked=panel.with_values(known),
         truth=truth,
         row=row,
+        source=board.source[row],
         column=column,
         event=np.array(board.event, dtype=np.intp),
         fold=board.fold[row].astype(np.int8),
         code=gaps.code[at],
         distance=gaps.distance[at],
         owner=board.owner,
+        fold_of_row=board.fold,
     )

@@ -21,6 +21,7 @@ from t1.fill.rules import Rules
 from t1.live.adapt import EVERY, SAME, Trial, draw_trial, kind_of
 from t1.live.track import Track
 from t1.methods.base import FittedMethod
+from t1.methods.rest import RestFill
 from t1.methods.t1 import T1Fill
 from t1.onnx.engine import OnnxT1
 from t1.panel import Panel
@@ -61,6 +62,10 @@ def with_engine(judged: JudgedFill, engine: str) -> JudgedFill:
         raise InputError(f"there is no engine {engine!r}", cure="Give torch or onnx.", option="engine")
 
     def in_onnx(method: FittedMethod) -> FittedMethod:
+        if isinstance(method, RestFill):
+            t1 = in_onnx(method.t1)
+            assert isinstance(t1, T1Fill)
+            return replace(method, t1=t1)
         if not isinstance(method, T1Fill) or isinstance(method.network, OnnxT1):
             return method
         weights = {name: t.detach().cpu().numpy() for name, t in method.network.state_dict().items()}

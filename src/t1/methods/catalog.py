@@ -121,6 +121,15 @@ _add(
     default=True,
 )
 _add(
+    "t1-rest",
+    title="T1 on the rest",
+    paper="T1, pretrained, on what a regression leaves: docs/fill.md",
+    year=2026,
+    family="regression + pretrained T1",
+    place="t1.methods.rest:RestFill",
+    default=True,
+)
+_add(
     "timemixerpp",
     title="TimeMixer++",
     paper="Wang et al., TimeMixer++: A General Time Series Pattern Machine, ICLR",

@@ -71,6 +71,29 @@ class Regression:
         self, values: FloatArray, phase: int = 0, on_share: OnShare | None = None
     ) -> Iterator[tuple[int, FloatArray]]:
         """The columns of `values` (time, vars) that have gaps, filled, one after the other."""
+        table = self._filled(values, phase, on_share)
+        for j in table.gappy:
+            column = values[:, self.columns[j]].copy()
+            gap = table.hidden[j]
+            fill = table.fill[j, gap].astype(np.float64) * self.scale[j] + self.centre[j]
+            column[gap] = np.clip(fill, self.low[j], self.high[j])
+            yield int(self.columns[j]), column
+
+    def told(self, values: FloatArray, phase: int = 0) -> FloatArray:
+        """What the other columns and the season say of every cell (time, vars), the mean where nothing was learned."""
+        table = self._filled(values, phase)
+        out = np.zeros(values.shape)
+        for j, (weights, intercept) in enumerate(zip(self.weights[-1], self.intercept[-1], strict=True)):
+            said = np.zeros(len(values))
+            if np.isfinite(weights).all():
+                for begin in range(0, len(values), AT_ONCE):
+                    rows = slice(begin, begin + AT_ONCE)
+                    said[rows] = weights @ table.look(j, self.helpers[j], rows) + intercept
+            out[:, self.columns[j]] = said * self.scale[j] + self.centre[j]
+        return out
+
+    def _filled(self, values: FloatArray, phase: int, on_share: OnShare | None = None) -> "_Filler":
+        """The columns with their gaps filled, in as many rounds as there were to learn."""
         table = _Filler(values, self.columns, self.centre, self.scale, self.cycle, phase)
         low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
         gaps = {j: _Around.of(table.hidden[j]) for j in table.gappy}
@@ -81,12 +104,7 @@ class Regression:
                     table.fill[j, gaps[j].rows] = np.clip(fill, low[j], high[j])
                 if on_share is not None:
                     on_share((k + (i + 1) / len(table.gappy)) / len(self.weights))
-        for j in table.gappy:
-            column = values[:, self.columns[j]].copy()
-            gap = table.hidden[j]
-            fill = table.fill[j, gap].astype(np.float64) * self.scale[j] + self.centre[j]
-            column[gap] = np.clip(fill, self.low[j], self.high[j])
-            yield int(self.columns[j]), column
+        return table
 
     def _expected(self, table: "_Filler", gaps: "_Around", k: int, j: int) -> FloatArray:
         """What the cells of a column's gaps are likely to hold, in round k."""
@@ -167,6 +185,16 @@ class RegressionFill:
                     for j, column in learned.fill(panel.values[span], phase):
                         out[span, j] = column
         return Fill(out)
+
+    def told(self, panel: Panel) -> FloatArray:
+        """What the other columns and the season say of every cell; NaN in series that were not learned from."""
+        out = np.full(panel.values.shape, np.nan)
+        with _one_thread(panel.n_vars):
+            for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
+                learned = self.by_id.get(key, self.by_id.get(None))
+                if learned is not None:
+                    out[span] = learned.told(panel.values[span], phase)
+        return out
 
 
 def _one_thread(n_vars: int) -> AbstractContextManager[Any]:
