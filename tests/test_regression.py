@@ -3,10 +3,15 @@
 import numpy as np
 import pytest
 
+from t1.fill.fit import LARGE, _to_judge
+from t1.fill.rehearsal import rehearse
+from t1.methods.base import Learning
+from t1.methods.catalog import fit_of
 from t1.methods.memory import Memory
 from t1.methods.regression import learn_regression, regression
 from t1.methods.ridge import PENALTIES, ridge
 from t1.methods.simple import linear
+from t1.panel import Panel
 
 NAN = np.nan
 
@@ -133,3 +138,56 @@ def test_weights_of_one_table_fill_another():
     clipped = np.clip(truth[800:], learned.low, learned.high)
     assert error(filled, clipped, second) < 0.1 * error(linear(second), clipped, second)
     np.testing.assert_array_equal(filled[~np.isnan(second)], second[~np.isnan(second)])
+
+
+# T1 on the rest.
+
+
+def test_t1_on_the_rest_adds_to_what_the_regression_says():
+    """Columns tell each other's noise, and each has a slow wave of its own that only its own time tells."""
+    rng = np.random.default_rng(0)
+    waves = np.sin(np.arange(600)[:, None] / [9.0, 13.0, 17.0])
+    truth = waves + 2 * rng.normal(size=(600, 1))
+    gappy = truth.copy()
+    gappy[200:220, 0] = gappy[300:330, 1] = gappy[400:410, 2] = NAN
+    panel = Panel.of(gappy)
+    errors = {}
+    for name in ("regression", "t1-zero", "t1-rest"):
+        filled = fit_of(name)(panel, Learning(periods={None: None})).fill(panel)
+        errors[name] = error(filled.values, truth, gappy)
+    assert errors["t1-rest"] < 0.8 * min(errors["regression"], errors["t1-zero"])
+
+
+def test_a_series_that_the_regression_never_saw_has_no_answer():
+    values = np.random.default_rng(0).normal(size=(200, 3)).cumsum(axis=0)
+    values[50:60, 1] = NAN
+    fitted = fit_of("t1-rest")(Panel.of(values, ids=["a"]), Learning())
+    assert np.isfinite(fitted.fill(Panel.of(values, ids=["a"])).values).all()
+    assert np.isnan(fitted.fill(Panel.of(values, ids=["b"])).values[55, 1])
+
+
+def test_a_large_table_or_one_without_weights_does_without():
+    learning = Learning()
+    assert "t1-rest" in _to_judge(None, learning, LARGE) and "t1-rest" not in _to_judge(
+        None, learning, LARGE + 1
+    )
+    assert "t1-rest" not in _to_judge(None, Learning(weights="none"), 1000)
+
+
+def test_methods_that_learn_are_judged_without_the_cells_of_one_fold():
+    values = np.random.default_rng(0).normal(size=(400, 3)).cumsum(axis=0)
+    values[::9, 1] = NAN
+    r = rehearse(Panel.of(values), np.random.default_rng(1))
+    assert r.known < 0.95
+    seen = np.zeros(r.panel.n_rows, dtype=int)
+    for fold, (masked, copies, rows) in enumerate(r.by_fold):
+        mine = r.fold == fold
+        assert np.isnan(
+            masked.values[r.source[mine], r.column[mine]]
+        ).all()  # hidden from who is judged there
+        others = masked.values[r.source[~mine], r.column[~mine]]
+        np.testing.assert_array_equal(others, r.truth[~mine])
+        np.testing.assert_array_equal(copies.values, r.panel.values[rows])
+        assert ((r.row[mine] >= rows.start) & (r.row[mine] < rows.stop)).all()
+        seen[rows] += 1
+    assert (seen == 1).all()

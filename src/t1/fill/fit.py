@@ -40,6 +40,7 @@ from t1.panel import Panel
 NEARLY_ALL = (
     0.95  # of the cells known while it was judged: a regression, which is slow to learn, need not learn again
 )
+LARGE = 1_000_000  # cells of a table from which on T1 fills it once, not also what a regression leaves
 QUICK_STRIDE = 64  # from one of T1's windows to the next in rounds: a quarter less time, its error within 1 %
 
 
@@ -75,7 +76,7 @@ def fit_panel(
     panel = unwind(panel, circles)
     learning.notes += _slow_columns(panel)
     learning.follows = _follows(panel.columns, kinds)
-    names = _to_judge(method, learning)
+    names = _to_judge(method, learning, panel.values.size)
     with np.errstate(over="ignore", invalid="ignore"):
         learning.tell("hiding cells to judge by")
         # of all cells: with a quarter of a sparse panel hidden, seasons are missed or seen where there are none
@@ -92,7 +93,7 @@ def fit_panel(
     return replace(fitted, circles=circles, centres=centres(panel, circles))
 
 
-def _to_judge(method: str | None, learning: Learning) -> list[str]:
+def _to_judge(method: str | None, learning: Learning, n_cells: int) -> list[str]:
     """The names of the methods: the one that was asked for beside linear, or all that serve every table."""
     if method == "related" and not learning.follows:
         raise InputError("no column is a copy or a sum of others", cure="Choose another.", option="method")
@@ -100,9 +101,8 @@ def _to_judge(method: str | None, learning: Learning) -> list[str]:
         return list(dict.fromkeys(["linear", method]))
     defaults = [name for name, entry in METHODS.items() if entry.default]
     left_out = {"related"} if not learning.follows else set()
-    left_out |= (
-        {"t1-rest"} if learning.weights == "none" else set()
-    )  # without pretrained weights T1 is trained once
+    # without pretrained weights T1 is trained, and once only; a large table would take twice as long
+    left_out |= {"t1-rest"} if learning.weights == "none" or n_cells > LARGE else set()
     return [name for name in defaults if name not in left_out]
 
 

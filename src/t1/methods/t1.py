@@ -18,7 +18,7 @@ from t1.panel import Panel
 from t1.weights import load_pretrained
 
 WINDOW = 96  # rows of the pretrained network
-BOTH_WAYS = 400_000  # cells of a table that is filled both ways: larger ones would take too long
+BOTH_WAYS = 100_000  # cells of a table that is filled both ways: larger ones would take too long
 SAMPLE = 8192  # rows from which the relation of columns is learned
 
 
