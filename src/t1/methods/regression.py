@@ -9,29 +9,27 @@ stretches, and what the regression misses beside a gap is carried into it as far
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from t1.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from t1.arrays import Float32Array, FloatArray, IntArray
 from t1.data.blocks import BLOCK, column_blocks
 from t1.methods.base import Fill, Learning, Pace
 from t1.methods.memory import Memory
 from t1.methods.pooled import pooled
 from t1.methods.ridge import ridge
-from t1.methods.seasons import check_table, find_period, mean_cycle, moments, season_beside
-from t1.methods.simple import linear, over_season
+from t1.methods.seasons import check_table, find_period, mean_cycle, moments
+from t1.methods.sight import CLOSE, Around, Sight
 from t1.panel import Panel
 
 OnShare = Callable[[float], None]  # is told which share of the work is done; may raise to end it
 
 HELPERS = 16  # columns that tell another
-CLOSE = 6  # of them: these also by the rows before and after
 ROUNDS = 3  # again with better helpers, where several columns are missing at once
 LEARNED_ROWS = (1 << 11, 1 << 16)  # at least and at most, between them
 LEARNED_CELLS = 1 << 22  # of all columns together
 FEWEST = 20  # observed rows of a column from which a regression is learned
-FAR = 1 << 40  # rows away: nothing is known there
 MOST = 0.995  # of a value that is taken off the next one while weights are learned
 WIDE = 100  # columns
 AT_ONCE = 1 << 15  # cells whose features exist at once while a table is filled
@@ -92,11 +90,11 @@ class Regression:
             out[:, self.columns[j]] = said * self.scale[j] + self.centre[j]
         return out
 
-    def _filled(self, values: FloatArray, phase: int, on_share: OnShare | None = None) -> "_Filler":
+    def _filled(self, values: FloatArray, phase: int, on_share: OnShare | None = None) -> Sight:
         """The columns with their gaps filled, in as many rounds as there were to learn."""
-        table = _Filler(values, self.columns, self.centre, self.scale, self.cycle, phase)
+        table = Sight(values, self.columns, self.centre, self.scale, self.cycle, phase)
         low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
-        gaps = {j: _Around.of(table.hidden[j]) for j in table.gappy}
+        gaps = {j: Around.of(table.hidden[j]) for j in table.gappy}
         for k in range(len(self.weights)):
             for i, j in enumerate(table.gappy):
                 if np.isfinite(self.weights[k, j]).all():
@@ -106,7 +104,7 @@ class Regression:
                     on_share((k + (i + 1) / len(table.gappy)) / len(self.weights))
         return table
 
-    def _expected(self, table: "_Filler", gaps: "_Around", k: int, j: int) -> FloatArray:
+    def _expected(self, table: Sight, gaps: Around, k: int, j: int) -> FloatArray:
         """What the cells of a column's gaps are likely to hold, in round k."""
         rows = np.concatenate([gaps.rows, gaps.beside])
         parts = [rows[i : i + AT_ONCE] for i in range(0, len(rows), AT_ONCE)]
@@ -131,7 +129,7 @@ def learn_regression(
                 (values[:, columns[block]] - centre[block]) / scale[block], len(cycle)
             )
     rows = _learned_rows(values.shape, period)
-    table = _Filler(values if len(rows) == len(values) else values[rows], columns, centre, scale, cycle, 0)
+    table = Sight(values if len(rows) == len(values) else values[rows], columns, centre, scale, cycle, 0)
     gappy = np.isnan(values[:, columns]).any(axis=0)
     learned = _Learned.of(table, _helpers(table.fill))
     learned.learn(np.arange(len(columns)) if every else np.flatnonzero(gappy), on_share)
@@ -207,103 +205,11 @@ def _one_thread(n_vars: int) -> AbstractContextManager[Any]:
     return limits
 
 
-class _Around(NamedTuple):
-    """The cells of a column's gaps, and the observed rows beside these."""
-
-    rows: IntArray
-    beside: IntArray
-    to_before: IntArray  # of each cell, how many rows away the last observation is; FAR if there is none
-    to_after: IntArray
-    before: IntArray  # the position of that observation in `beside`, one after the last if there is none
-    after: IntArray
-
-    @classmethod
-    def of(cls, hidden: BoolArray) -> "_Around":
-        rows = np.flatnonzero(hidden)
-        first = np.flatnonzero(np.diff(rows, prepend=-2) > 1)  # of each gap
-        size = np.diff(first, append=len(rows))
-        before, after = np.repeat(rows[first] - 1, size), np.repeat(rows[first + size - 1] + 1, size)
-        beside = np.unique(np.concatenate([before, after]))
-        beside = beside[(beside >= 0) & (beside < len(hidden))]
-        begins, ends = before < 0, after >= len(hidden)
-        return cls(
-            rows,
-            beside,
-            np.where(begins, FAR, rows - before),
-            np.where(ends, FAR, after - rows),
-            np.where(begins, len(beside), np.searchsorted(beside, before)),
-            np.where(ends, len(beside), np.searchsorted(beside, after)),
-        )
-
-    def carried(self, memory: Memory, missed: FloatArray) -> FloatArray:
-        """What is likely missed in the gaps, from what was `missed` beside them."""
-        missed = np.append(missed, 0.0)
-        return memory.carried(self.to_before, self.to_after, missed[self.before], missed[self.after])
-
-
-class _Filler:
-    """Standardised columns (vars, time) with their gaps filled so far, first by straight lines over the season.
-
-    32 bits are enough for what is learned from, and half the memory.
-    """
-
-    def __init__(
-        self,
-        values: FloatArray,
-        columns: IntArray,
-        centre: FloatArray,
-        scale: FloatArray,
-        cycle: FloatArray | None,
-        phase: int,
-    ) -> None:
-        self.n_rows = len(values)
-        self.hidden = np.empty((len(columns), len(values)), dtype=bool)
-        self.fill = np.empty(self.hidden.shape, dtype=np.float32)
-        self.cycle, self.phase = cycle, phase
-        self.beside = np.empty(self.hidden.shape if cycle is not None else (0, 0), dtype=np.float32)
-        for block in column_blocks((len(values), len(columns))):
-            z = (values[:, columns[block]] - centre[block]) / scale[block]
-            self.hidden[block] = np.isnan(z).T
-            self.fill[block] = (linear(z) if cycle is None else over_season(z, cycle[:, block], phase)).T
-            np.nan_to_num(self.fill[block], copy=False)  # nothing of it is known here: its mean
-            if cycle is not None:
-                self.beside[block] = _one_period_away(z, cycle[:, block], phase).T
-        count = self.hidden.sum(axis=1)
-        order = np.argsort(count, kind="stable")  # who knows most helps first
-        self.gappy: list[int] = order[count[order] > 0].tolist()
-
-    def look(self, j: int, helpers: IntArray, rows: IntArray | slice) -> Float32Array:
-        """What may tell column j in some rows: (features, rows)."""
-        at = np.arange(self.n_rows)[rows]
-        near = helpers[:CLOSE, None]
-        parts = [
-            self.fill[helpers[:, None], at],
-            self.fill[near, np.maximum(at - 1, 0)],
-            self.fill[near, np.minimum(at + 1, self.n_rows - 1)],
-        ]
-        if self.cycle is not None:
-            phase = (self.phase + at) % len(self.cycle)
-            parts += [self.cycle[phase, j].astype(np.float32)[None], self.beside[j, at][None]]
-        return np.concatenate(parts)
-
-
-def _one_period_away(z: FloatArray, cycle: FloatArray, phase: int) -> FloatArray:
-    """The mean of the nearest observations of the same phase (time, vars), of the mean cycle where there is none."""
-    seen = np.isfinite(z)
-    known = np.where(seen, z, 0).astype(np.float32)
-    before, before_weight, after, after_weight = season_beside(known, seen, len(cycle))
-    weight = before_weight + after_weight
-    usual = cycle[(phase + np.arange(len(z))) % len(cycle)]
-    mean = (before * before_weight + after * after_weight) / np.maximum(weight, 1e-9)
-    away: FloatArray = np.where(weight > 0, mean, usual)
-    return away
-
-
 @dataclass(eq=False)
 class _Learned:
     """Weights while they are learned from a table, whose gaps they fill better from round to round."""
 
-    table: _Filler
+    table: Sight
     helpers: IntArray
     weights: FloatArray  # as in Regression
     intercept: FloatArray
@@ -311,7 +217,7 @@ class _Learned:
     decay: FloatArray
 
     @classmethod
-    def of(cls, table: _Filler, helpers: IntArray) -> "_Learned":
+    def of(cls, table: Sight, helpers: IntArray) -> "_Learned":
         n_columns, n_helpers = helpers.shape
         n_features = n_helpers + 2 * min(n_helpers, CLOSE) + (0 if table.cycle is None else 2)
         weights = np.full((ROUNDS, n_columns, n_features), np.nan)
@@ -319,7 +225,7 @@ class _Learned:
 
     def learn(self, columns: IntArray, on_share: OnShare | None) -> None:
         """Learn some columns, those that know most first."""
-        gaps = [_Around.of(hidden) for hidden in self.table.hidden[columns]]
+        gaps = [Around.of(hidden) for hidden in self.table.hidden[columns]]
         order = np.argsort([len(of_column.rows) for of_column in gaps], kind="stable").tolist()
         for k in range(ROUNDS):
             for i, o in enumerate(order):
@@ -327,7 +233,7 @@ class _Learned:
                     on_share((k + i / len(columns)) / ROUNDS)
                 self._learn(k, int(columns[o]), gaps[o])
 
-    def _learn(self, k: int, j: int, gaps: _Around) -> None:
+    def _learn(self, k: int, j: int, gaps: Around) -> None:
         table, last = self.table, self.share[k - 1, j] * self.decay[k - 1, j] if k else 0.0
         seen = np.flatnonzero(~table.hidden[j])
         if len(seen) < FEWEST:
