@@ -135,8 +135,7 @@ def test_weights_of_one_table_fill_another():
     filled = second.copy()
     for j, column in learned.fill(second):
         filled[:, j] = column
-    clipped = np.clip(truth[800:], learned.low, learned.high)
-    assert error(filled, clipped, second) < 0.1 * error(linear(second), clipped, second)
+    assert error(filled, truth[800:], second) < 0.15 * error(linear(second), truth[800:], second)
     np.testing.assert_array_equal(filled[~np.isnan(second)], second[~np.isnan(second)])
 
 

@@ -51,7 +51,7 @@ class Regression:
     columns: IntArray  # those that take part: with an observed value and a finite spread
     centre: FloatArray  # (columns,)
     scale: FloatArray
-    low: FloatArray  # the least and the greatest value observed: fills stay between them
+    low: FloatArray  # the least and the greatest value observed: fills stay between them and those of their table
     high: FloatArray
     helpers: IntArray  # (columns, helpers), positions in `columns`, the closest first
     weights: FloatArray  # (rounds, columns, features); NaN where nothing was learned, and straight lines have to do
@@ -69,12 +69,12 @@ class Regression:
         self, values: FloatArray, phase: int = 0, on_share: OnShare | None = None
     ) -> Iterator[tuple[int, FloatArray]]:
         """The columns of `values` (time, vars) that have gaps, filled, one after the other."""
-        table = self._filled(values, phase, on_share)
+        table, (low, high) = self._filled(values, phase, on_share), self._range(values)
         for j in table.gappy:
             column = values[:, self.columns[j]].copy()
             gap = table.hidden[j]
             fill = table.fill[j, gap].astype(np.float64) * self.scale[j] + self.centre[j]
-            column[gap] = np.clip(fill, self.low[j], self.high[j])
+            column[gap] = np.clip(fill, low[j], high[j])
             yield int(self.columns[j]), column
 
     def told(self, values: FloatArray, phase: int = 0) -> FloatArray:
@@ -93,7 +93,7 @@ class Regression:
     def _filled(self, values: FloatArray, phase: int, on_share: OnShare | None = None) -> Sight:
         """The columns with their gaps filled, in as many rounds as there were to learn."""
         table = Sight(values, self.columns, self.centre, self.scale, self.cycle, phase)
-        low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
+        low, high = ((end - self.centre) / self.scale for end in self._range(values))
         gaps = {j: Around.of(table.hidden[j]) for j in table.gappy}
         for k in range(len(self.weights)):
             for i, j in enumerate(table.gappy):
@@ -103,6 +103,12 @@ class Regression:
                 if on_share is not None:
                     on_share((k + (i + 1) / len(table.gappy)) / len(self.weights))
         return table
+
+    def _range(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The least and the greatest value of each column that was observed, while it was learned or here."""
+        low = np.fmin.reduce(values[:, self.columns], axis=0, initial=np.inf)
+        high = np.fmax.reduce(values[:, self.columns], axis=0, initial=-np.inf)
+        return np.fmin(self.low, low), np.fmax(self.high, high)
 
     def _expected(self, table: Sight, gaps: Around, k: int, j: int) -> FloatArray:
         """What the cells of a column's gaps are likely to hold, in round k."""
