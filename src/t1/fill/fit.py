@@ -40,6 +40,9 @@ from t1.panel import Panel
 NEARLY_ALL = (
     0.95  # of the cells known while it was judged: a regression, which is slow to learn, need not learn again
 )
+MOST_AT_END = (
+    0.5  # weight of a regression where rows arrive: columns may not tell each other then as in the fit
+)
 LARGE = 1_000_000  # cells of a table from which on T1 fills it once, not also what a regression leaves
 QUICK_STRIDE = 64  # from one of T1's windows to the next in rounds: a quarter less time, its error within 1 %
 
@@ -200,9 +203,8 @@ class _Judged:
             return
         self.heard.append([first, *later])
         if (e := self.ends) is not None:
-            slow = (
-                isinstance(first.fitted, RestFill) and not forced
-            )  # twice T1's time, which rows as they arrive lack
+            # as long as T1 takes again, which rows as they arrive do not have
+            slow = isinstance(first.fitted, RestFill) and not forced
             filled = Fill(np.full(e.panel.values.shape, np.inf)) if slow else None
             filled = filled or fill_end(first.fitted, e.panel, e.memory)
             self.at_ends.append([_heard(first.fitted, filled, e)])
@@ -251,7 +253,9 @@ class _Judged:
         learned, evidence = self._blended(_evidence(self.rounds, self.heard), method, coded)
         end_blend = end_evidence = None
         if self.ends is not None:
-            end_blend, end_evidence = self._blended(_evidence([self.ends], self.at_ends), method, coded)
+            end_blend, end_evidence = self._blended(
+                _evidence([self.ends], self.at_ends), method, coded, MOST_AT_END
+            )
         gaps = Gaps.of(panel.observed, panel.starts)
         return JudgedFill(
             columns=panel.columns,
@@ -269,18 +273,25 @@ class _Judged:
             seconds=seconds,
         )
 
-    def _blended(self, e: Evidence, method: str | None, coded: list[int]) -> tuple[Blend, Evidence]:
+    def _blended(
+        self, e: Evidence, method: str | None, coded: list[int], most: float = 1.0
+    ) -> tuple[Blend, Evidence]:
         """The blend that all hidden cells give; its error at each is that of the blend that the other folds give."""
         error = np.full(len(e.fold), np.nan)
         for fold in FOLDS:
             mine = e.fold == fold
-            blend = self._blend(e, ~mine, method, coded)
+            blend = self._blend(e, ~mine, method, coded, most)
             error[mine] = blend.mix(e.errors[:, mine], e.column[mine], e.code[mine].astype(np.int8))
-        every = self._blend(e, np.ones(len(e.fold), dtype=bool), method, coded)
+        every = self._blend(e, np.ones(len(e.fold), dtype=bool), method, coded, most)
         return every, replace(e, error=error)
 
-    def _blend(self, e: Evidence, mine: BoolArray, method: str | None, coded: list[int]) -> Blend:
-        """Weights from some of the hidden cells, or the one method that was asked for."""
+    def _blend(
+        self, e: Evidence, mine: BoolArray, method: str | None, coded: list[int], most: float
+    ) -> Blend:
+        """Weights from some of the hidden cells, or the one method that was asked for.
+
+        `most` is the largest weight of a regression; what is above goes to T1, which goes by the rows at hand.
+        """
         names = tuple(m.name for m in self.methods)
         learned = learn_blend(
             names,
@@ -291,6 +302,10 @@ class _Judged:
             self.scale,
             known=tuple(m.name for m in self.methods if isinstance(m, T1Fill | RestFill)),
         )
+        if {"regression", "t1"} <= set(names):
+            above = np.maximum(learned.weights[..., names.index("regression")] - most, 0.0)
+            learned.weights[..., names.index("regression")] -= above
+            learned.weights[..., names.index("t1")] += above
         if "nearest" in names:
             learned.weights[coded] = 0.0
             learned.weights[coded, :, names.index("nearest")] = 1.0
