@@ -18,6 +18,7 @@ from t1.fill.blend import Blend, learn_blend
 from t1.fill.board import FOLDS
 from t1.fill.fit import fit_panel
 from t1.fill.gaps import CLASS_NAMES, N_CLASSES, Gaps
+from t1.fill.hear import QUICK_STRIDE
 from t1.fill.rehearsal import rehearse
 from t1.fill.rules import Rules
 from t1.methods.base import Budget, Fill, Learning, LeftOut
@@ -409,7 +410,7 @@ def test_in_rounds_t1_is_judged_with_windows_further_apart_but_fills_with_near_o
     monkeypatch.setattr(T1Fill, "fill", fill)
     panel = Panel.of(holes(driven(300, 3), 0.1))
     fitted = fit_panel(panel, Learning(), method="t1-zero")
-    assert len(strides) > 1 and set(strides) == {module.QUICK_STRIDE}
+    assert len(strides) > 1 and set(strides) == {QUICK_STRIDE}
     strides.clear()
     fitted.fill(panel)
     assert strides == [STRIDE]

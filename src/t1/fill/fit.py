@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from t1.fill.board import FOLDS
 from t1.fill.circle import centres, unwind
 from t1.fill.ends import Ends, memory_for, rehearse_ends
 from t1.fill.gaps import N_CLASSES, Gaps
+from t1.fill.hear import NEARLY_ALL, Heard, hear, heard_of
 from t1.fill.judged import Evidence, JudgedFill, fill_end
 from t1.fill.rehearsal import Rehearsal, rehearse, rehearse_until_clear
 from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
@@ -31,20 +31,13 @@ from t1.methods.catalog import METHODS, fit_of
 from t1.methods.columns import Linear, Seasonal
 from t1.methods.regression import RegressionFill
 from t1.methods.related import RelatedFill
-from t1.methods.rest import RestFill
+from t1.methods.rest import AnyT1, RestFill
 from t1.methods.seasons import find_periods, moments
 from t1.methods.t1 import T1Fill
-from t1.methods.windows import STRIDE
 from t1.panel import Panel
 
-NEARLY_ALL = (
-    0.95  # of the cells known while it was judged: a regression, which is slow to learn, need not learn again
-)
-MOST_AT_END = (
-    0.5  # weight of a regression where rows arrive: columns may not tell each other then as in the fit
-)
+MOST_AT_END = 0.5  # weight of a regression where rows arrive: columns may come apart after the fit
 LARGE = 1_000_000  # cells of a table from which on T1 fills it once, not also what a regression leaves
-QUICK_STRIDE = 64  # from one of T1's windows to the next in rounds: a quarter less time, its error within 1 %
 
 
 def fit_panel(
@@ -121,59 +114,6 @@ def _rehearsals(panel: Panel, names: list[str], learning: Learning) -> tuple[lis
     return rounds if ends is None else [r.without(ends.hidden) for r in rounds], ends
 
 
-class _Heard(NamedTuple):
-    """What a method made of the hidden cells (cells,) of a rehearsal."""
-
-    fitted: FittedMethod
-    errors: FloatArray
-    down: FloatArray | None  # how far below its fill the truth may lie, if it knows
-    up: FloatArray | None
-    seconds: float  # that the fill took
-
-
-def _hear(fit: Fit, r: Rehearsal, learning: Learning, *, quick: bool) -> _Heard:
-    """Let a method learn without the hidden cells, and fill them."""
-    fitted = fit(r.masked, learning)
-    clock = perf_counter if learning.budget is None else learning.budget.clock
-    began = clock()
-    stride = QUICK_STRIDE if quick else STRIDE
-    if isinstance(fitted, RegressionFill | RestFill) and r.known < NEARLY_ALL:
-        filled = _filled_by_fold(fit, r, learning, stride)
-    else:
-        filled = _filled(fitted, r.panel, stride)
-    return _heard(fitted, filled, r, clock() - began)
-
-
-def _filled(fitted: FittedMethod, panel: Panel, stride: int) -> Fill:
-    if isinstance(fitted, T1Fill | RestFill):
-        return fitted.fill(panel, stride=stride)
-    return fitted.fill(panel)
-
-
-def _filled_by_fold(fit: Fit, r: Rehearsal, learning: Learning, stride: int) -> Fill:
-    """The copies, those of each fold by what was learned without its hidden cells alone.
-
-    A regression that lacks the hidden cells of all folds is worse than the one that fills in the end, and would be
-    thought too little of beside a network that need not learn.
-    """
-    parts = [_filled(fit(masked, learning), copies, stride) for masked, copies, _ in r.by_fold]
-    downs, ups = [part.down for part in parts], [part.up for part in parts]
-    return Fill(
-        np.concatenate([part.values for part in parts]),
-        down=np.concatenate([d for d in downs if d is not None])
-        if all(d is not None for d in downs)
-        else None,
-        up=np.concatenate([u for u in ups if u is not None]) if all(u is not None for u in ups) else None,
-    )
-
-
-def _heard(fitted: FittedMethod, filled: Fill, r: Rehearsal | Ends, seconds: float = 0.0) -> _Heard:
-    at = r.row, r.column
-    down = None if filled.down is None else filled.down[at]
-    up = None if filled.up is None else filled.up[at]
-    return _Heard(fitted, filled.values[at] - r.truth, down, up, seconds)
-
-
 @dataclass
 class _Judged:
     """Methods heard so far: what they learned, and their errors on the hidden cells of each round."""
@@ -182,20 +122,20 @@ class _Judged:
     scale: FloatArray
     learning: Learning
     ends: Ends | None = None
-    heard: list[list[_Heard]] = field(default_factory=list)  # of each method, by round
-    at_ends: list[list[_Heard]] = field(default_factory=list)
+    heard: list[list[Heard]] = field(default_factory=list)  # of each method, by round
+    at_ends: list[list[Heard]] = field(default_factory=list)
 
     @property
     def methods(self) -> list[FittedMethod]:
         return [of_method[0].fitted for of_method in self.heard]
 
-    def hear(self, fit: Fit, *, forced: bool = False, later: list[_Heard] | None = None) -> None:
+    def hear(self, fit: Fit, *, forced: bool = False, later: list[Heard] | None = None) -> None:
         """Hear a method in all rounds, or in the first with `later` for the others; one that cannot is noted."""
         try:
             quick = len(self.rounds) > 1
-            first = _hear(fit, self.rounds[0], self.learning, quick=quick)
+            first = hear(fit, self.rounds[0], self.learning, quick=quick)
             if later is None:
-                later = [_hear(fit, r, self.learning, quick=quick) for r in self.rounds[1:]]
+                later = [hear(fit, r, self.learning, quick=quick) for r in self.rounds[1:]]
         except LeftOut as reason:
             if forced:
                 raise InputError(str(reason), option="budget") from None
@@ -205,9 +145,9 @@ class _Judged:
         if (e := self.ends) is not None:
             # as long as T1 takes again, which rows as they arrive do not have
             slow = isinstance(first.fitted, RestFill) and not forced
-            filled = Fill(np.full(e.panel.values.shape, np.inf)) if slow else None
-            filled = filled or fill_end(first.fitted, e.panel, e.memory)
-            self.at_ends.append([_heard(first.fitted, filled, e)])
+            nothing = Fill(np.full(e.panel.values.shape, np.inf))
+            filled = nothing if slow else fill_end(first.fitted, e.panel, e.memory)
+            self.at_ends.append([heard_of(first.fitted, filled, e)])
 
     @property
     def best_error(self) -> float | None:
@@ -300,7 +240,7 @@ class _Judged:
             e.code[mine].astype(np.int8),
             e.event[mine],
             self.scale,
-            known=tuple(m.name for m in self.methods if isinstance(m, T1Fill | RestFill)),
+            known=tuple(m.name for m in self.methods if isinstance(m, AnyT1)),
         )
         if {"regression", "t1"} <= set(names):
             above = np.maximum(learned.weights[..., names.index("regression")] - most, 0.0)
@@ -349,7 +289,7 @@ class _Judged:
             return fitted.go_on(panel, self.learning)
 
 
-def _evidence(rounds: Sequence[Rehearsal | Ends], heard: list[list[_Heard]]) -> Evidence:
+def _evidence(rounds: Sequence[Rehearsal | Ends], heard: list[list[Heard]]) -> Evidence:
     """What every method made of the hidden cells of all rounds, whose events are different ones."""
     first = np.cumsum([0, *(int(r.event.max(initial=-1)) + 1 for r in rounds[:-1])])
     sure = next((h for h in reversed(heard) if h[0].down is not None), [])  # T1, tuned if it was

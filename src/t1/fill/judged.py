@@ -20,8 +20,7 @@ from t1.fill.gaps import N_CLASSES, Gaps
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard, score
 from t1.methods.base import Fill, FittedMethod
-from t1.methods.rest import RestFill
-from t1.methods.t1 import T1Fill
+from t1.methods.rest import AnyT1
 from t1.panel import Panel
 
 GUESS_LEVEL = 0.9  # the level at which ways to guess a spread are compared
@@ -121,9 +120,7 @@ class JudgedFill:
         for k in np.flatnonzero(wanted).tolist():
             method_k = self.methods[k]
             filled = (
-                method_k.fill(panel, asked=asked)
-                if isinstance(method_k, T1Fill | RestFill)
-                else method_k.fill(panel)
+                method_k.fill(panel, asked=asked) if isinstance(method_k, AnyT1) else method_k.fill(panel)
             )
             fills[k] = filled.values[gaps.row, gaps.column]
             if filled.down is not None and filled.up is not None:  # the last one's were calibrated
@@ -171,7 +168,7 @@ class JudgedFill:
         wanted: BoolArray = np.any(used > 0, axis=0)
         wanted[0] = len(gaps) > 0
         if needs_spread and len(gaps):
-            sure = [k for k, m in enumerate(self.methods) if isinstance(m, T1Fill | RestFill)]
+            sure = [k for k, m in enumerate(self.methods) if isinstance(m, AnyT1)]
             wanted[sure[-1:]] = True
         return wanted
 
@@ -277,6 +274,4 @@ class JudgedFill:
 
 def fill_end(method: FittedMethod, panel: Panel, memory: int, coarse_of: BoolArray | None = None) -> Fill:
     """The end of each series, all of `memory` rows; T1 looks at its last window only, which is much faster."""
-    if isinstance(method, T1Fill | RestFill):
-        return method.fill_ends(panel, memory, coarse_of)
-    return method.fill(panel)
+    return method.fill_ends(panel, memory, coarse_of) if isinstance(method, AnyT1) else method.fill(panel)

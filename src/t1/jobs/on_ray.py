@@ -98,9 +98,8 @@ def _connected(ray: Any, address: str | None) -> Iterator[None]:
         _init(ray, address, quiet)
     except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        told = (
-            lines[0] if len(lines) == 1 else f"{lines[0]} {lines[-1].strip()}"
-        )  # what failed, and the cause
+        # the first line says what failed, the last one of several the cause
+        told = lines[0] if len(lines) == 1 else f"{lines[0]} {lines[-1].strip()}"
         raise _silent(where or "this machine", told) from None
     try:
         yield

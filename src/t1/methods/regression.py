@@ -65,11 +65,10 @@ class Regression:
             return self
         return replace(self, cycle=np.roll(self.cycle, phase % len(self.cycle), axis=0))
 
-    def fill(
-        self, values: FloatArray, phase: int = 0, on_share: OnShare | None = None
-    ) -> Iterator[tuple[int, FloatArray]]:
+    def fill(self, values: FloatArray, phase: int = 0) -> Iterator[tuple[int, FloatArray]]:
         """The columns of `values` (time, vars) that have gaps, filled, one after the other."""
-        table, (low, high) = self._filled(values, phase, on_share), self._range(values)
+        low, high = within = self._range(values)
+        table = self._filled(values, phase, within)
         for j in table.gappy:
             column = values[:, self.columns[j]].copy()
             gap = table.hidden[j]
@@ -79,7 +78,7 @@ class Regression:
 
     def told(self, values: FloatArray, phase: int = 0) -> FloatArray:
         """What the other columns and the season say of every cell (time, vars), the mean where nothing was learned."""
-        table = self._filled(values, phase)
+        table = self._filled(values, phase, self._range(values))
         out = np.zeros(values.shape)
         for j, (weights, intercept) in enumerate(zip(self.weights[-1], self.intercept[-1], strict=True)):
             said = np.zeros(len(values))
@@ -90,24 +89,21 @@ class Regression:
             out[:, self.columns[j]] = said * self.scale[j] + self.centre[j]
         return out
 
-    def _filled(self, values: FloatArray, phase: int, on_share: OnShare | None = None) -> Sight:
+    def _filled(self, values: FloatArray, phase: int, within: tuple[FloatArray, FloatArray]) -> Sight:
         """The columns with their gaps filled, in as many rounds as there were to learn."""
         table = Sight(values, self.columns, self.centre, self.scale, self.cycle, phase)
-        low, high = ((end - self.centre) / self.scale for end in self._range(values))
+        low, high = ((end - self.centre) / self.scale for end in within)
         gaps = {j: Around.of(table.hidden[j]) for j in table.gappy}
         for k in range(len(self.weights)):
-            for i, j in enumerate(table.gappy):
+            for j in table.gappy:
                 if np.isfinite(self.weights[k, j]).all():
                     fill = self._expected(table, gaps[j], k, j)
                     table.fill[j, gaps[j].rows] = np.clip(fill, low[j], high[j])
-                if on_share is not None:
-                    on_share((k + (i + 1) / len(table.gappy)) / len(self.weights))
         return table
 
     def _range(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The least and the greatest value of each column that was observed, while it was learned or here."""
-        low = np.fmin.reduce(values[:, self.columns], axis=0, initial=np.inf)
-        high = np.fmax.reduce(values[:, self.columns], axis=0, initial=-np.inf)
+        low, high = _observed_range(values[:, self.columns])
         return np.fmin(self.low, low), np.fmax(self.high, high)
 
     def _expected(self, table: Sight, gaps: Around, k: int, j: int) -> FloatArray:
@@ -137,6 +133,7 @@ def learn_regression(
     rows = _learned_rows(values.shape, period)
     table = Sight(values if len(rows) == len(values) else values[rows], columns, centre, scale, cycle, 0)
     gappy = np.isnan(values[:, columns]).any(axis=0)
+    low, high = _observed_range(values[:, columns])
     learned = _Learned.of(table, _helpers(table.fill))
     learned.learn(np.arange(len(columns)) if every else np.flatnonzero(gappy), on_share)
     return Regression(
@@ -144,8 +141,8 @@ def learn_regression(
         columns=columns,
         centre=centre,
         scale=scale,
-        low=np.fmin.reduce(values[:, columns], axis=0, initial=np.inf),
-        high=np.fmax.reduce(values[:, columns], axis=0, initial=-np.inf),
+        low=low,
+        high=high,
         helpers=learned.helpers,
         weights=learned.weights,
         intercept=learned.intercept,
@@ -183,22 +180,25 @@ class RegressionFill:
         """A series that was not learned from takes what was learned under the id None, or has no answer."""
         out = np.full(panel.values.shape, np.nan)
         with _one_thread(panel.n_vars):
-            for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
-                learned = self.by_id.get(key, self.by_id.get(None))
-                if learned is not None:
-                    for j, column in learned.fill(panel.values[span], phase):
-                        out[span, j] = column
+            for span, phase, learned in self._learned(panel):
+                for j, column in learned.fill(panel.values[span], phase):
+                    out[span, j] = column
         return Fill(out)
 
     def told(self, panel: Panel) -> FloatArray:
         """What the other columns and the season say of every cell; NaN in series that were not learned from."""
         out = np.full(panel.values.shape, np.nan)
         with _one_thread(panel.n_vars):
-            for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
-                learned = self.by_id.get(key, self.by_id.get(None))
-                if learned is not None:
-                    out[span] = learned.told(panel.values[span], phase)
+            for span, phase, learned in self._learned(panel):
+                out[span] = learned.told(panel.values[span], phase)
         return out
+
+    def _learned(self, panel: Panel) -> Iterator[tuple[slice, int, Regression]]:
+        """The rows and the phase of each series for which there is a regression, and that."""
+        for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
+            learned = self.by_id.get(key, self.by_id.get(None))
+            if learned is not None:
+                yield span, phase, learned
 
 
 def _one_thread(n_vars: int) -> AbstractContextManager[Any]:
@@ -260,6 +260,14 @@ class _Learned:
         self.share[k, j], self.decay[k, j] = memory
         fill = told[gaps.rows] + gaps.carried(memory, missed[gaps.beside])
         table.fill[j, gaps.rows] = np.clip(fill, own[seen].min(), own[seen].max())
+
+
+def _observed_range(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The least and the greatest value of each column; infinite the wrong way round where none was observed."""
+    return (
+        np.fmin.reduce(values, axis=0, initial=np.inf),
+        np.fmax.reduce(values, axis=0, initial=-np.inf),
+    )
 
 
 def _standard(values: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:

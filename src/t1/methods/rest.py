@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -40,6 +40,9 @@ class RestFill:
         told = self.regression.told(panel)
         rest = self.t1.fill_ends(panel.with_values(panel.values - told), length, coarse_of)
         return _together(panel, told, rest)
+
+
+AnyT1: TypeAlias = T1Fill | RestFill  # what takes the time of a network
 
 
 def _together(panel: Panel, told: FloatArray, rest: Fill) -> Fill:
