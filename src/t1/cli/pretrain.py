@@ -31,6 +31,7 @@ def add_pretrain(p: argparse.ArgumentParser) -> None:
         "--budget", metavar="TIME", help="end after so long, all sessions together: 90s, 30m, 10h"
     )
     made = p.add_argument_group("settings of a new run")
+    made.add_argument("--start", metavar="WEIGHTS", help="begin with these exported weights, not at random")
     made.add_argument("--seed", type=int)
     made.add_argument("--channels", type=int, help="width of the network (default: 64)")
     made.add_argument("--learning-rate", type=float, metavar="RATE", help="(default: 0.0015)")
@@ -39,6 +40,9 @@ def add_pretrain(p: argparse.ArgumentParser) -> None:
     )
     made.add_argument(
         "--real-share", type=float, metavar="SHARE", help="of steps with real tables (default: 0.5)"
+    )
+    made.add_argument(
+        "--told-share", type=float, metavar="SHARE", help="of steps told by a regression (default: 0.5)"
     )
     made.add_argument(
         "--cooldown", type=float, metavar="SHARE", help="of the budget, at its end (default: 0.25)"
@@ -55,7 +59,7 @@ def _pretrain(a: argparse.Namespace) -> int:
         raise InputError("no corpus was given", cure="Give a folder of tables, or --export RUN.")
     if a.steps is None and a.budget is None:
         raise InputError("training would never end", cure="Give --steps N or --budget 1h.")
-    names = ("seed", "channels", "learning_rate", "rows", "real_share", "cooldown", "inputs")
+    names = ("seed", "channels", "learning_rate", "rows", "real_share", "told_share", "cooldown", "inputs")
     settings = {name: getattr(a, name) for name in names if getattr(a, name) is not None}
     with interruptible("keeping the run to be resumed") as should_stop:
         from t1.pretrain import pretrain
@@ -70,6 +74,7 @@ def _pretrain(a: argparse.Namespace) -> int:
                 steps=a.steps,
                 seconds=None if a.budget is None else seconds_of(a.budget),
                 resume=a.resume,
+                start=a.start,
                 on_progress=on_progress,
                 should_stop=should_stop,
             )

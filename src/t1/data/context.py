@@ -64,3 +64,19 @@ def relate(tables: Float32Array) -> tuple[Float32Array, Float32Array, Float32Arr
     trust[few] = 0
     intercept = mean - (relation @ mean[:, :, None])[:, :, 0]
     return relation.astype(np.float32), intercept.astype(np.float32), trust.astype(np.float32)
+
+
+def explained(values: FloatArray, told: FloatArray) -> FloatArray:
+    """The share of each column's variance (vars,) that what was told of its observed cells (rows, vars) explains.
+
+    >>> explained(np.array([[1.0], [3.0], [np.nan]]), np.array([[1.5], [2.5], [9.0]]))
+    array([0.75])
+    """
+    seen = np.isfinite(values)
+    count = np.maximum(seen.sum(axis=0), 1)
+    mean = np.where(seen, values, 0.0).sum(axis=0) / count
+    whole = np.where(seen, values - mean, 0.0) ** 2
+    left = np.where(seen, values - told, 0.0) ** 2
+    total = whole.sum(axis=0)
+    share = 1 - left.sum(axis=0) / np.where(total > 0, total, 1.0)
+    return np.where((total > 0) & (seen.sum(axis=0) >= FEW), np.clip(share, 0, 1), 0.0)

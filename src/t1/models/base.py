@@ -25,6 +25,9 @@ class Context:
     relation: Tensor | None = None  # (batch, vars, vars): each variable as a linear function of the others
     intercept: Tensor | None = None  # (batch, vars)
     trust: Tensor | None = None  # (batch, vars): the share of its variance that the others explain
+    said: Tensor | None = (
+        None  # (batch, time, vars): what a better regression says of every cell, in place of these
+    )
 
 
 @dataclass(frozen=True)

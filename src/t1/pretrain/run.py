@@ -26,7 +26,7 @@ from t1.progress import OnProgress
 from t1.schedule import TrainConfig
 from t1.source import Source
 from t1.train import FitResult, fit_source
-from t1.weights import save_pretrained
+from t1.weights import load_pretrained, save_pretrained
 from t1.workers import Workers, join_workers
 
 SETTINGS = "pretrain.json"
@@ -45,6 +45,7 @@ class PretrainSettings:
     quantiles: tuple[float, ...] = QUANTILES
     rows: int = 128  # windows times variables of a step
     real_share: float = 0.5  # of the steps; the others see synthetic tables
+    told_share: float = 0.5  # of the steps; in these a regression has told every cell
     learning_rate: float = 1.5e-3
     weight_decay: float = 0.01
     average: float = 0.999
@@ -54,10 +55,10 @@ class PretrainSettings:
     def __post_init__(self) -> None:
         for name in ("inputs", "quantiles"):  # settings read from JSON bring lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        if self.rows < 1 or not 0 <= self.real_share <= 1:
+        if self.rows < 1 or not (0 <= self.real_share <= 1 and 0 <= self.told_share <= 1):
             raise InputError(
-                f"rows is {self.rows}, real_share is {self.real_share}",
-                cure="Give at least one row, and a share between 0 and 1.",
+                f"rows is {self.rows}, real_share is {self.real_share}, told_share is {self.told_share}",
+                cure="Give at least one row, and shares between 0 and 1.",
             )
 
     def network(self) -> T1Config:
@@ -100,6 +101,7 @@ class PretrainSettings:
             seed=self.seed,
             rows=self.rows,
             real_share=self.real_share,
+            told_share=self.told_share,
             relation="relation" in self.inputs,
             workers=workers,
         )
@@ -118,12 +120,13 @@ def pretrain(
     steps: int | None = None,
     seconds: float | None = None,
     resume: bool = False,
+    start: str | Path | None = None,
     on_progress: OnProgress | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> FitResult:
     """Pretrain T1 on a corpus folder until a budget of steps or seconds ends.
 
-    `settings` are fields of PretrainSettings. `resume` goes on with the run in the folder and its settings;
+    `settings` are fields of PretrainSettings. `start` names exported weights that a new run begins with. `resume` goes on with the run in the folder and its settings;
     with a larger budget from before its learning rate fell. Processes of torchrun share each step.
     """
     folder = Path(folder)
@@ -133,12 +136,15 @@ def pretrain(
             f"{folder} holds a run already", cure="Resume it, or choose another folder.", option="resume"
         )
     training = chosen.training(steps=steps, seconds=seconds)
+    network = chosen.new_network()
+    if start is not None and not resume:
+        _begin_with(network, load_pretrained(start))
     with join_workers() as workers:
         source = chosen.source(corpus, workers)
         if workers.first and not (folder / SETTINGS).exists():
             write_settings(folder, chosen)
         return fit_source(
-            chosen.new_network(),
+            network,
             source,
             training,
             device="auto",
@@ -148,6 +154,17 @@ def pretrain(
             should_stop=should_stop,
             workers=workers,
         )
+
+
+def _begin_with(network: T1, weights: T1) -> None:
+    """Copy the weights of a network of the same settings."""
+    if network.config != weights.config:
+        raise InputError(
+            "the weights to start from are those of a network with other settings",
+            cure="Give the settings of their run: its card.json has them.",
+            option="start",
+        )
+    network.load_state_dict(weights.state_dict())
 
 
 def read_settings(folder: Path, given: Mapping[str, Any] | None = None) -> PretrainSettings:

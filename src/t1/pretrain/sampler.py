@@ -11,23 +11,28 @@ from t1.arrays import FloatArray
 from t1.data.context import relate, weighted_mean
 from t1.models.base import Batch, Context
 from t1.pretrain.corpus import CorpusTable, fingerprint
+from t1.pretrain.told import ToldStretch, draw_stretch
 from t1.pretrain.window import Window, draw_window
 from t1.synthetic import draw_table
 from t1.workers import Workers
 
-VERSION = 1  # of what is drawn: raise it when a batch of the same seed and step changes
+VERSION = 2  # of what is drawn: raise it when a batch of the same seed and step changes
 WIDTHS = (1, 2, 3, 4, 5, 7, 9, 12, 16, 24, 32)  # variables of a batch
-WINDOWS, TABLES = 1, 2  # streams of random numbers
+WINDOWS, TABLES, STRETCHES = 1, 2, 3  # streams of random numbers
 POOL = 48  # synthetic tables at a time, of which every fourth is wide
 POOL_STEPS = 64  # after so many steps there are new ones
 SYNTHETIC_ROWS = 1024
+PER_STRETCH = (
+    4  # windows of a stretch that a regression has told, which takes as long as a few windows to draw
+)
 MANY_ROWS = 5000  # a longer table is not drawn more often
 
 
 class Sampler:
     """A Source: `rows` windows times variables a step, a share of the steps from real tables.
 
-    Each worker draws its own part of the windows, each window from a random stream of its own.
+    In a share of them a regression of the table has told every cell, in the others the variables around a window
+    relate as their correlations say. Each worker draws its own part of the windows, each window from a random stream of its own.
     """
 
     def __init__(
@@ -38,15 +43,18 @@ class Sampler:
         seed: int,
         rows: int = 128,
         real_share: float = 0.5,
+        told_share: float = 0.5,
         relation: bool = True,
         workers: Workers | None = None,
         per_epoch: int = 500,
     ) -> None:
         self.corpus, self.window, self.seed, self.rows = list(corpus), window, seed, rows
         self.real_share = real_share if corpus else 0.0
+        self.told_share = told_share if relation else 0.0
         self.relation, self.workers, self.per_epoch = relation, workers or Workers(), per_epoch
         self.fingerprint = (
-            f"{fingerprint(self.corpus)}, sampler {VERSION} with {rows} rows, {self.real_share:g} real"
+            f"{fingerprint(self.corpus)}, sampler {VERSION} with {rows} rows, {self.real_share:g} real, "
+            f"{self.told_share:g} told"
         )
         self._chances = _chances(self.corpus)
         self._drawn: tuple[int, list[CorpusTable]] = (-1, [])  # synthetic tables, and of which steps
@@ -62,12 +70,45 @@ class Sampler:
             chances = np.ones(len(tables))
         wide_enough = chances * [table.n_vars >= n_vars for table in tables]
         picks = rng.choice(len(tables), n_windows, p=wide_enough / wide_enough.sum())
-        mine = range(self.workers.rank, n_windows, self.workers.n)
+        if rng.random() < self.told_share:
+            return self._told_batch(step, [tables[k] for k in picks[::PER_STRETCH]], n_windows, n_vars)
         windows = [
             draw_window(default_rng([self.seed, WINDOWS, step, i]), tables[picks[i]], self.window, n_vars)
-            for i in mine
+            for i in self._mine(n_windows)
         ]
         return self._batch(windows) if any(w.hidden.any() for w in windows) else None
+
+    def _mine(self, n_windows: int) -> range:
+        """The windows that this worker draws."""
+        return range(self.workers.rank, n_windows, self.workers.n)
+
+    def _told_batch(self, step: int, tables: list[CorpusTable], n_windows: int, n_vars: int) -> Batch | None:
+        """Windows of stretches that a regression has told, some of each stretch."""
+        stretches: dict[int, ToldStretch] = {}
+        windows: list[tuple[ToldStretch, slice]] = []
+        for i in self._mine(n_windows):
+            k = i // PER_STRETCH
+            if k not in stretches:
+                rng = default_rng([self.seed, STRETCHES, step, k])
+                stretches[k] = draw_stretch(rng, tables[k], self.window, n_vars)
+            rng = default_rng([self.seed, WINDOWS, step, i])
+            windows.append((stretches[k], stretches[k].window(rng, self.window)))
+        hidden = np.stack([s.hidden[at] for s, at in windows])
+        if not hidden.any():
+            return None
+        values = np.stack([s.values[at] for s, at in windows])
+        seen = np.isfinite(values)
+        known = [
+            *np.stack([s.season[:, at] for s, at in windows], 1),
+            *(np.stack(parts) for parts in zip(*(s.relation for s, _ in windows), strict=True)),
+            np.stack([s.said[at] for s, at in windows]),
+        ]
+        return Batch(
+            torch.tensor(np.where(seen, values, 0)),
+            torch.tensor(seen & ~hidden),
+            torch.tensor(hidden),
+            context=Context(*map(torch.tensor, known)),
+        )
 
     def _synthetic(self, step: int) -> list[CorpusTable]:
         number = step // POOL_STEPS

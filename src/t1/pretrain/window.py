@@ -25,18 +25,15 @@ class Window:
 
 def draw_window(rng: Generator, table: CorpusTable, window: int, n_vars: int) -> Window:
     """Some columns at some rate, perhaps mixed, flipped or reversed, with gaps."""
-    columns = _columns(rng, table.n_vars, n_vars)
-    lengths = np.array([b - a for a, b in table.spans], dtype=np.float64)
-    first, last = table.spans[rng.choice(len(lengths), p=lengths / lengths.sum())]
-    stride = 1 if rng.random() < 0.55 else int(rng.choice(STRIDES))
-    stride = max(1, min(stride, (last - first) // window))
+    columns = draw_columns(rng, table.n_vars, n_vars)
+    first, last, stride = draw_stride(rng, table, window)
     start = first + int(rng.integers(0, max(1, last - first - stride * window + 1)))
     block = stride if stride > 1 and rng.random() < 0.5 else 1  # a step is the mean of its rows, or the first
-    period = _period(rng, table.period, stride)
+    period = draw_period(rng, table.period, stride)
     shifts = [0, -period, -2 * period, period, 2 * period] if period else [0]
     rows = start + stride * np.arange(window) + np.array(shifts)[:, None]  # (shifts, window)
     cut = np.full((5, window, n_vars), np.nan, dtype=np.float32)
-    cut[: len(shifts)] = _gather(table.values, rows, block, columns, first, last)
+    cut[: len(shifts)] = gather(table.values, rows, block, columns, first, last)
     nearby = _surroundings(rng, start, stride, window, first, last) if n_vars > 1 else np.empty(0, np.intp)
     related = np.full((SURROUNDINGS, n_vars), np.nan, dtype=np.float32)
     related[: len(nearby)] = table.values[np.ix_(nearby, columns)]
@@ -57,7 +54,15 @@ def draw_window(rng: Generator, table: CorpusTable, window: int, n_vars: int) ->
     return Window(values, hidden, around, related)
 
 
-def _columns(rng: Generator, n_all: int, n: int) -> IntArray:
+def draw_stride(rng: Generator, table: CorpusTable, window: int) -> tuple[int, int, int]:
+    """The first row of a series, the row after its last, and how many rows there are from step to step."""
+    lengths = np.array([b - a for a, b in table.spans], dtype=np.float64)
+    first, last = table.spans[rng.choice(len(lengths), p=lengths / lengths.sum())]
+    stride = 1 if rng.random() < 0.55 else int(rng.choice(STRIDES))
+    return first, last, max(1, min(stride, (last - first) // window))
+
+
+def draw_columns(rng: Generator, n_all: int, n: int) -> IntArray:
     """Columns at random, or in 30 % neighbouring ones, which are often of one kind."""
     if n_all > n and rng.random() < 0.3:
         start = int(rng.integers(0, n_all - n + 1))
@@ -65,7 +70,7 @@ def _columns(rng: Generator, n_all: int, n: int) -> IntArray:
     return rng.choice(n_all, n, replace=False)
 
 
-def _period(rng: Generator, period: int | None, stride: int) -> int:
+def draw_period(rng: Generator, period: int | None, stride: int) -> int:
     """The table's period, at times none or a wrong one, at least one and a half steps of the window long."""
     if period and rng.random() < 0.12:
         return 0
@@ -76,7 +81,7 @@ def _period(rng: Generator, period: int | None, stride: int) -> int:
     return period * (1 + 3 * stride // (2 * period)) if 2 * period < 3 * stride else period
 
 
-def _gather(
+def gather(
     values: Float32Array, rows: IntArray, block: int, columns: IntArray, first: int, last: int
 ) -> Float32Array:
     """Means of `block` rows from each of `rows` on, NaN if one is missing or beyond the series."""
@@ -105,6 +110,11 @@ def _change(rng: Generator, n_vars: int) -> Float32Array:
         few = rng.random((n_vars, n_vars)) < 0.3
         change += rng.normal(size=(n_vars, n_vars)) * few * rng.uniform(0.1, 1)
     return (change * np.where(rng.random(n_vars) < 0.3, -1, 1)).astype(np.float32)
+
+
+def change_variables(rng: Generator, cells: Float32Array) -> Float32Array:
+    """Cells (..., vars) with some variables flipped or mixed; missing where one that takes part is missing."""
+    return _apply(_change(rng, cells.shape[-1]), cells)
 
 
 def _apply(change: Float32Array, cells: Float32Array) -> Float32Array:
