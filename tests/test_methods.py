@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -215,8 +216,8 @@ def test_t1_fills_a_small_table_both_ways_in_time():
     fills = []
     for table in (values, turned):
         panel = Panel.of(table, starts=[0])
-        method = fit_of("t1")(panel, Learning())
-        assert isinstance(method, T1Fill) and method.both_ways
+        method = T1Fill.alone(panel, Learning())  # a regression learns a little differently backwards
+        assert method.both_ways
         fills.append(method.fill(panel))
     np.testing.assert_allclose(fills[0].values, -fills[1].values[::-1], atol=1e-4)
     np.testing.assert_allclose(fills[0].down, fills[1].up[::-1], atol=1e-4)
@@ -224,3 +225,27 @@ def test_t1_fills_a_small_table_both_ways_in_time():
     assert np.abs(one_way.values - fills[1].values)[np.isnan(turned)].max() > 1e-3  # that was a mean of two
     long = fit_of("t1")(Panel.of(np.resize(values, (BOTH_WAYS // 4 + 1, 4)), starts=[0]), Learning())
     assert not long.both_ways
+
+
+def test_t1_is_told_by_a_regression_what_no_correlation_of_rows_shows():
+    rng = np.random.default_rng(4)
+    driver = rng.normal(size=601)
+    truth = np.stack([driver[1:], driver[:-1] + 0.02 * rng.normal(size=600)], axis=1)  # one row behind
+    values = truth.copy()
+    values[200:240, 1] = np.nan
+    panel = Panel.of(values)
+    told, alone = T1Fill.fit(panel, Learning()), T1Fill.alone(panel, Learning())
+    assert told.trust is not None and told.trust[1] > 0.9
+    error = [np.abs(t1.fill(panel).values - truth)[200:240, 1].mean() for t1 in (told, alone)]
+    assert error[0] < 0.6 * error[1]
+
+
+def test_a_series_that_the_regression_has_not_seen_is_filled_by_relations():
+    values = np.random.default_rng(5).normal(size=(300, 3))
+    values[40:44, 1] = np.nan
+    fitted = T1Fill.fit(Panel.of(values, ids=["a"], starts=[0]), Learning())
+    assert fitted.regression is not None and set(fitted.regression.by_id) == {"a"}
+    other = Panel.of(values, ids=["b"], starts=[0])
+    np.testing.assert_array_equal(
+        fitted.fill(other).values, replace(fitted, regression=None, trust=None).fill(other).values
+    )

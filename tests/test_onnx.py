@@ -31,6 +31,7 @@ def windows(batch: int, n_vars: int, time: int = 96) -> list[np.ndarray]:
     weight = [rng.choice([0.0, 0.5, 1.0], observed.shape) for _ in range(2)]
     relation = rng.normal(size=(batch, n_vars, n_vars)) / n_vars
     trust = rng.choice([0.0, 0.7], (batch, n_vars))
+    said = np.where(rng.random((batch, 1, n_vars)) < 0.5, np.nan, rng.normal(size=observed.shape))
     parts = [
         wide[0],
         observed,
@@ -41,6 +42,7 @@ def windows(batch: int, n_vars: int, time: int = 96) -> list[np.ndarray]:
         relation,
         rng.normal(size=trust.shape),
         trust,
+        said,
     ]
     return [x if x.dtype == bool else x.astype(np.float32) for x in parts]
 

@@ -26,6 +26,7 @@ from t1.pretrain import window as window_module
 from t1.pretrain.corpus import CorpusTable, fingerprint, read_corpus
 from t1.pretrain.masks import draw_gaps
 from t1.pretrain.sampler import WIDTHS, Sampler
+from t1.pretrain.told import draw_stretch
 from t1.pretrain.window import draw_window
 from t1.weights import load_pretrained, save_pretrained
 from t1.workers import Workers
@@ -207,7 +208,8 @@ def sampler(corpus: Path, **changes) -> Sampler:
 
 
 def tensors(batch: Batch) -> list[torch.Tensor]:
-    return [batch.values, batch.observed, batch.target, *vars(batch.context).values()]
+    known = vars(batch.context) | {"said": batch.context.said.nan_to_num(0.0)}  # NaN: nothing is said
+    return [batch.values, batch.observed, batch.target, *known.values()]
 
 
 def test_a_batch_depends_on_seed_and_step_alone(corpus):
@@ -233,6 +235,10 @@ def test_batches_are_what_a_model_expects(corpus):
         assert batch.context.relation.shape == (n, n_vars, n_vars)
     assert any(batch.context.before_weight.any() for batch in drawn)
     assert any(batch.context.trust.any() for batch in drawn)
+    told = [bool(batch.context.said.isfinite().all()) for batch in drawn]
+    assert 15 < sum(told) < 45 and all(
+        t or b.context.said.isnan().all() for t, b in zip(told, drawn, strict=True)
+    )
     missing = [(~batch.observed & ~batch.target).any() for batch in drawn]
     assert 5 < sum(missing) < 55  # real tables have gaps of their own, synthetic ones have none
     assert sampler(corpus, relation=False).batch(0).context.relation is None
@@ -252,6 +258,39 @@ def test_workers_share_the_windows_of_a_step(corpus, n_workers):
             assert torch.equal(shares[1].values, batch.values[1::n_workers])
             assert torch.equal(shares[1].context.before, batch.context.before[1::n_workers])
     assert {part.fingerprint for part in parts} == {whole.fingerprint}
+
+
+def test_what_is_hidden_in_a_told_stretch_is_nowhere_else():
+    rng = np.random.default_rng(3)
+    values = np.float32(np.cumsum(rng.normal(size=(400, 4)), 0))
+    table = CorpusTable(values, ((0, 400),), 24)
+    for seed in range(12):
+        one = draw_stretch(np.random.default_rng(seed), table, 48, 3)
+        assert one.hidden.any() and np.isfinite(one.said).all()
+        # the same stretch of a table in which only what is hidden there is another number
+        cells = np.isin(table.values, np.abs(one.values[one.hidden])) | np.isin(
+            -table.values, np.abs(one.values[one.hidden])
+        )
+        other = CorpusTable(np.where(cells, np.float32(99), values), ((0, 400),), 24)
+        two = draw_stretch(np.random.default_rng(seed), other, 48, 3)
+        if (two.values != one.values)[~one.hidden].any():
+            continue  # a mean or a mixture: cells that are seen have changed too
+        assert (two.values != one.values).any()
+        for a, b in zip(
+            (one.season, one.said, *one.relation), (two.season, two.said, *two.relation), strict=True
+        ):
+            np.testing.assert_array_equal(a, b)
+        break
+    else:
+        raise AssertionError("no stretch without mixtures")
+
+
+def test_windows_of_a_told_stretch_have_something_hidden():
+    table = CorpusTable(np.float32(np.random.default_rng(0).normal(size=(900, 2))), ((0, 900),), None)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        stretch = draw_stretch(rng, table, 96, 2)
+        assert stretch.hidden[stretch.window(rng, 96)].any() or stretch.hidden.mean() < 0.05
 
 
 def test_tables_of_a_large_domain_are_drawn_less_often_each():
@@ -324,6 +363,19 @@ pretrain(sys.argv[1], sys.argv[2], resume=True, steps=400, on_progress=lambda p:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+def test_a_run_starts_from_exported_weights_of_the_same_network(corpus, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    pretrain(corpus, first, TINY, steps=2)
+    export(first, tmp_path / "weights")
+    pretrain(corpus, second, {**TINY, "learning_rate": 1e-9}, steps=1, start=tmp_path / "weights")
+    export(second, tmp_path / "again")
+    weights = [load_pretrained(tmp_path / name).state_dict() for name in ("weights", "again")]
+    for name, tensor in weights[0].items():
+        torch.testing.assert_close(tensor, weights[1][name], atol=1e-6, rtol=0)
+    with pytest.raises(InputError, match="other settings"):
+        pretrain(corpus, tmp_path / "third", {**TINY, "channels": 8}, steps=1, start=tmp_path / "weights")
+
+
 def test_a_run_killed_in_the_middle_ends_with_the_same_bits(corpus, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "pretrain.json").write_text(json.dumps(TINY))

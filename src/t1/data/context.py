@@ -79,4 +79,4 @@ def explained(values: FloatArray, told: FloatArray) -> FloatArray:
     left = np.where(seen, values - told, 0.0) ** 2
     total = whole.sum(axis=0)
     share = 1 - left.sum(axis=0) / np.where(total > 0, total, 1.0)
-    return np.where((total > 0) & (seen.sum(axis=0) >= FEW), np.clip(share, 0, 1), 0.0)
+    return np.where(total > 0, np.clip(share, 0, 1), 0.0)

@@ -24,7 +24,7 @@ from t1.fill.circle import centres, unwind
 from t1.fill.ends import Ends, memory_for, rehearse_ends
 from t1.fill.gaps import N_CLASSES, Gaps
 from t1.fill.hear import NEARLY_ALL, Heard, hear, heard_of
-from t1.fill.judged import Evidence, JudgedFill, fill_end
+from t1.fill.judged import Evidence, JudgedFill, fill_end, surest
 from t1.fill.rehearsal import Rehearsal, rehearse, rehearse_until_clear
 from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.catalog import METHODS, fit_of
@@ -33,11 +33,10 @@ from t1.methods.regression import RegressionFill
 from t1.methods.related import RelatedFill
 from t1.methods.rest import AnyT1, RestFill
 from t1.methods.seasons import find_periods, moments
-from t1.methods.t1 import T1Fill
+from t1.methods.t1 import LARGE, T1Fill
 from t1.panel import Panel
 
 MOST_AT_END = 0.5  # weight of a regression where rows arrive: columns may come apart after the fit
-LARGE = 1_000_000  # cells of a table from which on T1 fills it once, not also what a regression leaves
 
 
 def fit_panel(
@@ -276,7 +275,7 @@ class _Judged:
         start = next((m for m in methods if type(m) is T1Fill), None)
         for k, fitted in enumerate(methods):  # what a tuned network was told of the table is better known now
             if isinstance(fitted, T1Fill) and fitted is not start and start is not None:
-                methods[k] = replace(fitted, scaler=start.scaler, relations=start.relations)
+                methods[k] = fitted.again(panel, self.learning)
                 if used[k]:
                     methods[k] = self._tuned_on(methods[k], panel)
         return tuple(methods)
@@ -292,7 +291,8 @@ class _Judged:
 def _evidence(rounds: Sequence[Rehearsal | Ends], heard: list[list[Heard]]) -> Evidence:
     """What every method made of the hidden cells of all rounds, whose events are different ones."""
     first = np.cumsum([0, *(int(r.event.max(initial=-1)) + 1 for r in rounds[:-1])])
-    sure = next((h for h in reversed(heard) if h[0].down is not None), [])  # T1, tuned if it was
+    who = surest([of_method[0].fitted for of_method in heard])
+    sure = [] if who is None else heard[who]
     down, up = [h.down for h in sure if h.down is not None], [h.up for h in sure if h.up is not None]
     errors = np.stack([np.concatenate([h.errors for h in of_method]) for of_method in heard])
     return Evidence(

@@ -13,6 +13,7 @@ from t1.fill.rehearsal import Rehearsal
 from t1.methods.base import Fill, Fit, FittedMethod, Learning
 from t1.methods.regression import RegressionFill
 from t1.methods.rest import AnyT1, RestFill
+from t1.methods.t1 import T1Fill
 from t1.methods.windows import STRIDE
 from t1.panel import Panel
 
@@ -36,8 +37,14 @@ def hear(fit: Fit, r: Rehearsal, learning: Learning, *, quick: bool) -> Heard:
     clock = perf_counter if learning.budget is None else learning.budget.clock
     began = clock()
     stride = QUICK_STRIDE if quick else STRIDE
-    if isinstance(fitted, RegressionFill | RestFill) and r.known < NEARLY_ALL:
-        filled = _filled_by_fold(fit, r, learning, stride)
+    regressed = isinstance(fitted, RegressionFill | RestFill) or (
+        isinstance(fitted, T1Fill) and fitted.regression is not None
+    )
+    if regressed and r.known < NEARLY_ALL:
+        again = (
+            fitted.again if isinstance(fitted, T1Fill) else fit
+        )  # a network that was tuned is not tuned again
+        filled = _filled_by_fold(again, r, learning, stride)
     else:
         filled = _filled(fitted, r.panel, stride)
     return heard_of(fitted, filled, r, clock() - began)

@@ -5,6 +5,7 @@ It fills any panel of the same columns, with the intervals and the scorecard tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -20,7 +21,8 @@ from t1.fill.gaps import N_CLASSES, Gaps
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard, score
 from t1.methods.base import Fill, FittedMethod
-from t1.methods.rest import AnyT1
+from t1.methods.rest import AnyT1, RestFill
+from t1.methods.t1 import T1Fill
 from t1.panel import Panel
 
 GUESS_LEVEL = 0.9  # the level at which ways to guess a spread are compared
@@ -123,7 +125,7 @@ class JudgedFill:
                 method_k.fill(panel, asked=asked) if isinstance(method_k, AnyT1) else method_k.fill(panel)
             )
             fills[k] = filled.values[gaps.row, gaps.column]
-            if filled.down is not None and filled.up is not None:  # the last one's were calibrated
+            if k == surest(self.methods) and filled.down is not None and filled.up is not None:
                 down, up = filled.down[gaps.row, gaps.column], filled.up[gaps.row, gaps.column]
         fill = self.blend.mix(fills, gaps.column, gaps.code)
         method, names = self._labels(gaps)
@@ -167,9 +169,9 @@ class JudgedFill:
         used = self.blend.weights[gaps.column, gaps.code]  # (cells, methods)
         wanted: BoolArray = np.any(used > 0, axis=0)
         wanted[0] = len(gaps) > 0
-        if needs_spread and len(gaps):
-            sure = [k for k, m in enumerate(self.methods) if isinstance(m, AnyT1)]
-            wanted[sure[-1:]] = True
+        sure = surest(self.methods)
+        if needs_spread and len(gaps) and sure is not None:
+            wanted[sure] = True
         return wanted
 
     def _sure(self, gaps: Gaps, rules: Rules) -> FloatArray | None:
@@ -270,6 +272,13 @@ class JudgedFill:
             scale=self.scale,
             forced=self.forced,
         )
+
+
+def surest(methods: Sequence[FittedMethod]) -> int | None:
+    """Which method's word on how sure it is of each cell shapes the intervals: T1, tuned if it was."""
+    t1s = [k for k, m in enumerate(methods) if isinstance(m, T1Fill)]
+    rests = [k for k, m in enumerate(methods) if isinstance(m, RestFill)]
+    return max(t1s or rests, default=None)
 
 
 def fill_end(method: FittedMethod, panel: Panel, memory: int, coarse_of: BoolArray | None = None) -> Fill:

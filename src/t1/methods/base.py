@@ -61,6 +61,7 @@ class Learning:
     weights: Any = None  # pretrained weights to start from: a path, "none", or None for the shipped ones
     engine: str = "torch"  # what runs the pretrained network: torch, or onnx
     network: Any = None  # the pretrained network, once it was loaded
+    told_by: dict[int, Any] = field(default_factory=dict)  # regressions of panels, each with its panel
     on_progress: OnProgress | None = None
     should_stop: Callable[[], bool] | None = None
     notes: list[str] = field(default_factory=list)  # what the user should know

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -25,9 +25,9 @@ class RestFill:
     @classmethod
     def fit(cls, panel: Panel, learning: Learning) -> Self:
         """Nothing is trained but the regression, of every column: T1 looks at the rest of all of them."""
-        regression = RegressionFill.fit(panel, replace(learning, every=True))
+        regression = RegressionFill.of_every(panel, learning)
         rest = panel.with_values(panel.values - regression.told(panel))
-        return cls(regression, T1Fill.fit(rest, learning))
+        return cls(regression, T1Fill.alone(rest, learning))
 
     def fill(self, panel: Panel, *, asked: BoolArray | None = None, stride: int | None = None) -> Fill:
         """As T1 does; a series that the regression has not learned from has no answer."""

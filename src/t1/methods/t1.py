@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from t1.arrays import BoolArray, Float32Array, FloatArray
+from t1.data.context import explained
 from t1.data.scale import Scaler
 from t1.memory import keep_freed_memory
-from t1.methods.base import Fill, Learning
+from t1.methods.base import Fill, Learning, LeftOut
 from t1.methods.groups import Group, group_columns
+from t1.methods.regression import RegressionFill
 from t1.methods.windows import STRIDE, WIDE_STRIDE, Network, Relation, fill_ends, fill_series
 from t1.onnx.engine import OnnxT1
 from t1.panel import Panel
@@ -19,6 +21,7 @@ from t1.weights import load_pretrained
 
 WINDOW = 96  # rows of the pretrained network
 BOTH_WAYS = 100_000  # cells of a table that is filled both ways: larger ones would take too long
+LARGE = 1_000_000  # cells of a table from which on a regression takes too long to say something of every cell
 SAMPLE = 8192  # rows from which the relation of columns is learned
 
 
@@ -32,10 +35,24 @@ class T1Fill:
     groups: tuple[Group, ...]
     relations: tuple[Relation, ...]  # of the columns of each group
     periods: dict[Any, int | None]
+    regression: RegressionFill | None = None  # says more than the relations do; not of wide and large tables
+    trust: FloatArray | None = None  # (vars,): how much of each column it explains
     both_ways: bool = False  # fill every window backwards too: twice the time, a hundredth less error
 
     @classmethod
     def fit(cls, panel: Panel, learning: Learning) -> Self:
+        """Nothing is trained but a regression: T1 is told what it says of every cell."""
+        plain = cls.alone(panel, learning)
+        if len(plain.groups) > 1 or panel.values.size > LARGE:
+            return plain
+        try:
+            regression = RegressionFill.of_every(panel, learning)
+        except LeftOut:  # too slow for the budget, as the method of its own says: T1 does without
+            return plain
+        return replace(plain, regression=regression, trust=explained(panel.values, regression.told(panel)))
+
+    @classmethod
+    def alone(cls, panel: Panel, learning: Learning) -> Self:
         """Nothing is trained: the scale of each column, how columns relate, and their season."""
         keep_freed_memory()
         scaler = Scaler.from_observed(panel.values)
@@ -50,6 +67,17 @@ class T1Fill:
             both_ways=len(groups) == 1 and panel.values.size <= BOTH_WAYS,
         )
 
+    def again(self, panel: Panel, learning: Learning) -> Self:
+        """The same network, with what there is to know of another panel of these columns."""
+        known = T1Fill.fit(panel, learning)
+        return replace(
+            self,
+            scaler=known.scaler,
+            relations=known.relations,
+            regression=known.regression,
+            trust=known.trust,
+        )
+
     def fill(self, panel: Panel, *, asked: BoolArray | None = None, stride: int | None = None) -> Fill:
         """Each series by itself; columns of which the fit knew nothing have no answer.
 
@@ -61,6 +89,7 @@ class T1Fill:
         usual = next((p for p in self.periods.values() if p is not None), None)
         if len(self.groups) > 1:
             stride = max(stride, WIDE_STRIDE)
+        told = None if self.regression is None else self.regression.told(panel)
         for key, span in zip(panel.ids, panel.spans, strict=True):
             period = self.periods.get(key, usual)
             for group, relation in zip(self.groups, self.relations, strict=True):
@@ -68,6 +97,7 @@ class T1Fill:
                 if panel.observed[span][:, own].all():
                     continue
                 standard = standard_rows(self.scaler, panel.values[span], group)
+                said, relation = self.told_of(told, span, group, relation)
                 levels = fill_series(
                     self.network,
                     standard,
@@ -77,6 +107,7 @@ class T1Fill:
                     stride=stride,
                     asked=None if asked is None else asked[span],
                     both_ways=both_ways,
+                    said=said,
                 )
                 for k, j in enumerate(own.tolist()):  # column by column: a copy of all is large
                     low, middle, high = (
@@ -86,6 +117,15 @@ class T1Fill:
                     fill[span, j] = middle
                     down[span, j], up[span, j] = np.maximum(middle - low, 0), np.maximum(high - middle, 0)
         return Fill(fill, down=down, up=up)
+
+    def told_of(
+        self, told: FloatArray | None, span: slice, group: Group, relation: Relation
+    ) -> tuple[Float32Array | None, Relation]:
+        """What the regression says of a series in standard units, and how far to trust it; else the relation."""
+        if told is None or self.trust is None or np.isnan(told[span]).any():
+            return None, relation
+        trust = self.trust[group.columns].astype(np.float32)
+        return standard_rows(self.scaler, told[span], group), relation._replace(trust=trust)
 
     def fill_ends(self, panel: Panel, length: int, coarse_of: BoolArray | None = None) -> Fill:
         """Fill the last window of each series; all have this length. Earlier rows have no answer.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -32,7 +32,11 @@ PATIENCE = 6  # validations without a better loss that end the training
 VALID_BATCHES = 8
 VALID_SHARE = 0.12  # the last share of every series validates, where it is long enough
 SHIFTS = (-1, -2, 1, 2)  # periods away that season inputs look at
-STEPS, MASKS, VALIDATION = 11, 12, 13  # streams of random numbers
+STEPS, COPIES, VALIDATION = 11, 12, 13  # streams of random numbers
+PER_COPY = (
+    8  # steps that learn from the same hidden cells: a regression has to say what it says again for others
+)
+COPY_ROWS = 2048  # rows of a copy at most
 LONG = 150.0  # seconds from which on an encoding of its own for every variable is worth learning
 JUDGED = 0.4  # share of the time in which it learns without the cells that it is judged by; then from all
 RATE, HIGHEST_RATE = 6e-4, 1e-3  # of a training of SHORT seconds, and of a longer one
@@ -116,8 +120,8 @@ class TunedFill(T1Fill):
         kept: Network = network.eval()
         if result.best_loss is None or before is None or result.best_loss >= before:
             kept = start.network  # the training did not help
-        tuned = cls(kept, start.scaler, start.groups, start.relations, start.periods, start.both_ways)
-        return tuned, result
+        same = {f.name: getattr(start, f.name) for f in fields(start)}
+        return cls(**same | {"network": kept}), result
 
 
 def _trainable(start: T1Fill, n_vars: int, seconds: float) -> T1:
@@ -139,8 +143,19 @@ class _Stretch:
     values: Float32Array  # (time, vars), 0 where missing
     observed: BoolArray
     period: int | None
+    series: int
     group: int
     train_rows: int  # windows that end before this row train
+
+
+class _Copy(NamedTuple):
+    """Some rows of a stretch with cells hidden, which a few steps learn from."""
+
+    stretch: _Stretch
+    rows: slice
+    hidden: BoolArray  # (rows, vars)
+    said: Float32Array  # (rows, vars): what a regression says of every cell as it is seen; NaN without one
+    trust: Float32Array | None  # in it
 
 
 class _Windows:
@@ -149,26 +164,27 @@ class _Windows:
     def __init__(self, start: T1Fill, panel: Panel, seed: int) -> None:
         assert isinstance(start.network, T1)
         self.window, self.seed = start.network.config.window, seed
+        self.start, self.panel = start, panel
         self.groups: tuple[Group, ...] = start.groups
-        self.relations = start.relations
         self.device = resolve_device("auto")
         self.stretches: list[_Stretch] = []
-        for key, span in zip(panel.ids, panel.spans, strict=True):
+        for k, (key, span) in enumerate(zip(panel.ids, panel.spans, strict=True)):
             for g, group in enumerate(start.groups):
-                self._add(standard_rows(start.scaler, panel.values[span], group), start.periods.get(key), g)
+                rows = standard_rows(start.scaler, panel.values[span], group)
+                self._add(rows, start.periods.get(key), k, g)
         weight = np.array([s.observed.sum() for s in self.stretches], dtype=np.float64)
         if not weight.sum():
             self.groups = ()
         self.weight = weight / max(weight.sum(), 1)
-        self.by_size = [max(1, ROWS // s.values.shape[1]) for s in self.stretches]
         crc = 0
         for s in self.stretches:
             crc = zlib.crc32(np.ascontiguousarray(s.values).view(np.uint8).data, crc)
         self.fingerprint = f"{len(self.stretches)} stretches, crc {crc:08x}"
+        self._last: tuple[int, _Copy] | None = None
 
     per_epoch = EVERY
 
-    def _add(self, values: Float32Array, period: int | None, group: int) -> None:
+    def _add(self, values: Float32Array, period: int | None, series: int, group: int) -> None:
         short = max(0, self.window - len(values))
         values = np.pad(values, ((0, short), (0, 0)), constant_values=np.nan) if short else values
         observed = np.isfinite(values)
@@ -176,53 +192,93 @@ class _Windows:
         tail = max(round(n * VALID_SHARE), self.window)
         train_rows = n - tail if n - tail >= 2 * self.window else n
         known = np.where(observed, values, 0).astype(np.float32)
-        self.stretches.append(_Stretch(known, observed, period, group, train_rows))
+        self.stretches.append(_Stretch(known, observed, period, series, group, train_rows))
 
     def batch(self, step: int) -> Batch | None:
-        """The windows of a step: all of one series and group, so that they have the same columns."""
-        rng = default_rng([self.seed, STEPS, step])
-        k = int(rng.choice(len(self.stretches), p=self.weight))
-        stretch = self.stretches[k]
-        begin = rng.integers(0, stretch.train_rows - self.window + 1, self.by_size[k])
-        return self._hidden(stretch, begin, default_rng([self.seed, MASKS, step]))
+        """The windows of a step: all of one copy, so that they have the same columns."""
+        number = step // PER_COPY
+        if self._last is None or self._last[0] != number:
+            rng = default_rng([self.seed, COPIES, number])
+            stretch = self._drawn(rng)
+            self._last = number, self._copy(rng, stretch, 0, stretch.train_rows)
+        return self._cut(self._last[1], default_rng([self.seed, STEPS, step]))
 
     def validation(self, number: int) -> Batch | None:
         """Windows of the last part of a series, where it was kept out of training."""
         rng = default_rng([self.seed, VALIDATION, number])
-        k = int(rng.choice(len(self.stretches), p=self.weight))
-        stretch = self.stretches[k]
-        last = len(stretch.values) - self.window
-        first = stretch.train_rows if stretch.train_rows < len(stretch.values) else 0
-        return self._hidden(stretch, rng.integers(min(first, last), last + 1, self.by_size[k]), rng)
+        stretch = self._drawn(rng)
+        n = len(stretch.values)
+        first = stretch.train_rows if stretch.train_rows < n else 0
+        return self._cut(self._copy(rng, stretch, first, n), rng)
 
-    def _hidden(self, s: _Stretch, begin: IntArray, rng: Generator) -> Batch | None:
-        rows = begin[:, None] + np.arange(self.window)
-        values, observed = s.values[rows], s.observed[rows]
-        hidden = hide("mixed", observed, rng=rng, values=values, donor_observed=s.observed, rate=(0.02, 0.5))
+    def _drawn(self, rng: Generator) -> _Stretch:
+        return self.stretches[int(rng.choice(len(self.stretches), p=self.weight))]
+
+    def _copy(self, rng: Generator, s: _Stretch, first: int, stop: int) -> _Copy:
+        """Some of these rows with cells hidden; a regression says what it says of them as they are seen then."""
+        n = min(stop - first, COPY_ROWS)
+        first += int(rng.integers(0, stop - first - n + 1))
+        rows = slice(first, first + n)
+        hidden = self._hidden(rng, s, s.observed[rows])
+        said, trust = np.full(hidden.shape, np.nan, dtype=np.float32), None
+        regression, group = self.start.regression, self.groups[s.group]
+        if regression is not None:
+            span = self.panel.spans[s.series]
+            stretch = (s.series, span.start + first, min(span.start + first + n, span.stop))
+            seen = self.panel.take([stretch])
+            values = seen.values.copy()
+            values[:, group.columns] = np.where(hidden[: len(values)], np.nan, values[:, group.columns])
+            told = regression.told(seen.with_values(values))
+            part, relation = self.start.told_of(told, slice(None), group, self.start.relations[s.group])
+            if part is not None:
+                said[: len(part)], trust = part, relation.trust
+        return _Copy(s, rows, hidden, said, trust)
+
+    def _hidden(self, rng: Generator, s: _Stretch, observed: BoolArray) -> BoolArray:
+        """Cells to hide, drawn window by window; where the windows begin is drawn as well."""
+        n, n_vars = observed.shape
+        shift = int(rng.integers(0, self.window))
+        whole = np.pad(observed, ((shift, -(n + shift) % self.window), (0, 0)))
+        windows = whole.reshape(-1, self.window, n_vars)
+        hidden = hide("mixed", windows, rng=rng, donor_observed=s.observed, rate=(0.02, 0.5))
         if s.observed.mean() < MANY_GAPS:
-            gaps = hide("own", observed, rng=rng, values=values, donor_observed=s.observed)
-            hidden = np.where(rng.random((len(begin), 1, 1)) < OWN, gaps, hidden)
-        hidden &= observed
+            gaps = hide("own", windows, rng=rng, donor_observed=s.observed)
+            hidden = np.where(rng.random((len(windows), 1, 1)) < OWN, gaps, hidden)
+        return (hidden & windows).reshape(-1, n_vars)[shift : shift + n]
+
+    def _cut(self, copy: _Copy, rng: Generator) -> Batch | None:
+        s, first = copy.stretch, copy.rows.start
+        n_windows = max(1, ROWS // s.values.shape[1])
+        begin = rng.integers(0, len(copy.hidden) - self.window + 1, n_windows)
+        here = begin[:, None] + np.arange(self.window)
+        hidden = copy.hidden[here]
         if not hidden.any():
             return None
-        seen = observed & ~hidden
-        season = _season_beside(s, rows, hidden)
-        relation = [np.broadcast_to(part, (len(begin), *part.shape)) for part in self.relations[s.group]]
-        context = Context(*(self._tensor(x) for x in (*season, *relation)))
+        rows = first + here
+        seen = s.observed.copy()
+        seen[copy.rows] &= ~copy.hidden
+        season = _season_beside(replace(s, observed=seen), rows)
+        relation = self.start.relations[s.group]
+        relation = relation if copy.trust is None else relation._replace(trust=copy.trust)
+        parts = [np.broadcast_to(part, (n_windows, *part.shape)) for part in relation]
+        context = Context(*(self._tensor(x) for x in (*season, *parts, copy.said[here])))
         return Batch(
-            self._tensor(values), self._tensor(seen), self._tensor(hidden), context=context, one_table=True
+            self._tensor(s.values[rows]),
+            self._tensor(seen[rows]),
+            self._tensor(hidden),
+            context=context,
+            one_table=True,
         )
 
     def _tensor(self, x: Float32Array | BoolArray) -> torch.Tensor:
         return torch.tensor(np.ascontiguousarray(x), device=self.device)
 
 
-def _season_beside(s: _Stretch, rows: IntArray, hidden: BoolArray) -> list[Float32Array]:
-    """The neighbouring periods of some windows; what is hidden in a window is hidden there too."""
-    shape = hidden.shape
+def _season_beside(s: _Stretch, rows: IntArray) -> list[Float32Array]:
+    """The neighbouring periods of some windows (windows, time), as far as they are seen."""
+    shape = (*rows.shape, s.values.shape[1])
     if s.period is None or s.period >= len(s.values):
         return [np.zeros(shape, dtype=np.float32)] * 4
-    window = shape[1]
     parts: list[Float32Array] = []
     for shifts in (SHIFTS[:2], SHIFTS[2:]):
         near = np.empty((2, *shape), dtype=np.float32)
@@ -230,11 +286,7 @@ def _season_beside(s: _Stretch, rows: IntArray, hidden: BoolArray) -> list[Float
             there = rows + k * s.period
             inside = (there >= 0) & (there < len(s.values))
             at = there.clip(0, len(s.values) - 1)
-            seen = s.observed[at] & inside[..., None]
-            own = np.arange(window) + k * s.period
-            here = (own >= 0) & (own < window)
-            seen[:, here] &= ~hidden[:, own[here]]
-            near[at_shift] = np.where(seen, s.values[at], np.nan)
+            near[at_shift] = np.where(s.observed[at] & inside[..., None], s.values[at], np.nan)
         parts += weighted_mean(near)
     return parts
 

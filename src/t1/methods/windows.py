@@ -63,18 +63,20 @@ def fill_series(
     stride: int = STRIDE,
     asked: BoolArray | None = None,
     both_ways: bool = False,
+    said: Float32Array | None = None,
 ) -> Levels:
     """Fill a series (time, vars) in standard units, NaN where missing.
 
     Gaps longer than the network can look across get their level from the same network at a coarser rate:
     there the mean of every `rate` rows is one row. Only the first `n_own` columns matter, the others help; so
-    do rows that are not `asked` for (time,), whose fills are of no use.
+    do rows that are not `asked` for (time,), whose fills are of no use. `said` (time, vars) is what a regression
+    says of every cell; without it the `relation` speaks.
     """
     observed = ~np.isnan(values)
     n_own = values.shape[1] if n_own is None else n_own
     if asked is not None:
         asked = _widened(asked, MARGIN)
-    fine = run_windows(network, values, observed, period, relation, n_own, stride, asked, both_ways)
+    fine = run_windows(network, values, observed, period, relation, n_own, stride, asked, both_ways, said)
     length, distance = _gap_sizes(observed)
     length[:, n_own:] = 0
     for rate in RATES:
@@ -86,7 +88,10 @@ def fill_series(
         step = None if period is None or period < 3 * rate else round(period / rate)
         blocks = None if asked is None else _blocks(asked, rate)
         means = np.where(seen, means, np.nan)
-        coarse = run_windows(network, means, seen, step, relation, n_own, stride, blocks, both_ways)
+        said_there = None if said is None else _block_means(said, np.ones(said.shape, dtype=bool), rate)[0]
+        coarse = run_windows(
+            network, means, seen, step, relation, n_own, stride, blocks, both_ways, said_there
+        )
         weight = np.where(far & known, np.minimum(distance / (NEAR * rate / RATES[0]), 1.0), 0.0)
         weight = weight.astype(np.float32)
         fine = _with_level(fine, coarse, rate, weight)
@@ -170,6 +175,7 @@ def run_windows(
     stride: int = STRIDE,
     asked: BoolArray | None = None,
     both_ways: bool = False,
+    said: Float32Array | None = None,
 ) -> Levels:
     """Windows that overlap, if they have a gap in rows `asked` for; each cell trusts the middle of a window most.
 
@@ -181,6 +187,7 @@ def run_windows(
         pad = ((0, n - length), (0, 0))
         values = np.pad(values, pad, constant_values=np.nan)
         observed = np.pad(observed, pad)
+        said = None if said is None else np.pad(said, pad, mode="edge")
     known = np.where(observed, values, 0).astype(np.float32)
     season = season_beside(known, observed, period)
     begin = starts(n, window, min(stride, window))
@@ -197,7 +204,15 @@ def run_windows(
         first = begin[i : i + at_once]
         rows = first[:, None] + steps
         beside = [part[rows] for part in season]
-        levels = _levels(network, known[rows], observed[rows], beside, relation, both_ways=both_ways)
+        levels = _levels(
+            network,
+            known[rows],
+            observed[rows],
+            beside,
+            relation,
+            said=None if said is None else said[rows],
+            both_ways=both_ways,
+        )
         for k, start in enumerate(first.tolist()):
             total[:, start : start + window] += levels[:, k] * trust
             weight[start : start + window] += trust
@@ -227,6 +242,7 @@ def _levels(
     season: list[Float32Array],
     relation: Relation,
     *,
+    said: Float32Array | None = None,
     both_ways: bool = False,
 ) -> Float32Array:
     """Fill, low and high of some windows, (3, batch, time, vars).
@@ -238,12 +254,16 @@ def _levels(
         before, before_weight, after, after_weight = (part[:, ::-1] for part in season)
         turned_season = [-after, after_weight, -before, before_weight]
         turned_relation = relation._replace(intercept=-relation.intercept)
-        turned = _levels(network, -values[:, ::-1], observed[:, ::-1], turned_season, turned_relation)
+        turned_said = None if said is None else -said[:, ::-1]
+        turned = _levels(
+            network, -values[:, ::-1], observed[:, ::-1], turned_season, turned_relation, said=turned_said
+        )
         fill, high, low = -turned[:, :, ::-1]
-        plain = _levels(network, values, observed, season, relation)
+        plain = _levels(network, values, observed, season, relation, said=said)
         both: Float32Array = (plain + np.stack([fill, low, high])) * np.float32(0.5)
         return both
-    context = [*season, *(np.broadcast_to(part, (len(values), *part.shape)) for part in relation)]
+    said = np.full(values.shape, np.nan, dtype=np.float32) if said is None else said
+    context = [*season, *(np.broadcast_to(part, (len(values), *part.shape)) for part in relation), said]
     if isinstance(network, OnnxT1):
         levels = network.levels(values, observed, context)
     else:

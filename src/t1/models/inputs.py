@@ -76,10 +76,9 @@ def _relation(view: SeriesView) -> list[Tensor]:
     c = view.context
     if c is None or c.relation is None or c.intercept is None or c.trust is None:
         return [torch.zeros_like(view.normed)] * 3
-    if c.said is None:
-        said = c.relation @ (view.lines * view.std + view.mean) + c.intercept.unsqueeze(-1)
-    else:
-        said = c.said.transpose(1, 2)
+    said = c.relation @ (view.lines * view.std + view.mean) + c.intercept.unsqueeze(-1)
+    if c.said is not None:
+        said = torch.where(c.said.isnan(), said.transpose(1, 2), c.said).transpose(1, 2)
     size = c.relation.abs()
     seen = size @ view.observed.to(size.dtype) / size.sum(-1, keepdim=True).clamp(min=1e-6)
     normed = ((said - view.mean) / view.std).clamp(-8, 8)

@@ -17,7 +17,7 @@ from t1.onnx.graph import Graph
 
 WINDOWS = ("values", "observed", "before", "before_weight", "after", "after_weight")  # (batch, time, vars)
 RELATION = {"relation": ("vars", "vars"), "intercept": ("vars",), "trust": ("vars",)}
-INPUTS = (*WINDOWS, *RELATION)
+INPUTS = (*WINDOWS, *RELATION, "said")  # said: (batch, time, vars), NaN where the relation speaks
 # settings of a network that fills tables of any width, as `t1 pretrain` makes them
 NEEDED = {
     "lines": True,
@@ -46,7 +46,9 @@ def network_graph(settings: Mapping[str, Any], weights: Mapping[str, AnyArray]) 
     inputs: dict[str, tuple[str, tuple[Any, ...]]] = {
         name: ("BOOL" if name == "observed" else "FLOAT", wide) for name in WINDOWS
     }
-    inputs |= {name: ("FLOAT", ("batch", *sizes)) for name, sizes in RELATION.items()}
+    inputs |= {name: ("FLOAT", ("batch", *sizes)) for name, sizes in RELATION.items()} | {
+        "said": ("FLOAT", wide)
+    }
     writer = _Writer(settings, weights)
     return writer.model(inputs, (writer.levels(), (len(settings["quantiles"]), *wide)))
 
@@ -175,6 +177,8 @@ class _Writer(Graph):
         if "relation" in self.settings["inputs"]:
             full = self.op("Add", self.op("Mul", lines, self.std), self.mean)
             said = self.op("Add", self.op("MatMul", "relation", full), self.op("Unsqueeze", "intercept", [2]))
+            given = self.op("Transpose", "said", perm=(0, 2, 1))
+            said = self.op("Where", self.op("IsNaN", given), said, given)
             size = self.op("Abs", "relation")
             total = self.op("Max", self._sum(size), 1e-6)
             seen = self.op("Div", self.op("MatMul", size, self.known), total)

@@ -126,8 +126,9 @@ def pretrain(
 ) -> FitResult:
     """Pretrain T1 on a corpus folder until a budget of steps or seconds ends.
 
-    `settings` are fields of PretrainSettings. `start` names exported weights that a new run begins with. `resume` goes on with the run in the folder and its settings;
-    with a larger budget from before its learning rate fell. Processes of torchrun share each step.
+    `settings` are fields of PretrainSettings. `start` names exported weights that a new run begins with.
+    `resume` goes on with the run in the folder and its settings; with a larger budget from before its learning
+    rate fell. Processes of torchrun share each step.
     """
     folder = Path(folder)
     chosen = read_settings(folder, settings or {}) if resume else PretrainSettings(**(settings or {}))

@@ -32,7 +32,8 @@ class Sampler:
     """A Source: `rows` windows times variables a step, a share of the steps from real tables.
 
     In a share of them a regression of the table has told every cell, in the others the variables around a window
-    relate as their correlations say. Each worker draws its own part of the windows, each window from a random stream of its own.
+    relate as their correlations say. Each worker draws its own part of the windows, each window from a random
+    stream of its own.
     """
 
     def __init__(
@@ -93,9 +94,9 @@ class Sampler:
                 stretches[k] = draw_stretch(rng, tables[k], self.window, n_vars)
             rng = default_rng([self.seed, WINDOWS, step, i])
             windows.append((stretches[k], stretches[k].window(rng, self.window)))
-        hidden = np.stack([s.hidden[at] for s, at in windows])
-        if not hidden.any():
+        if not any(s.hidden[at].any() for s, at in windows):
             return None
+        hidden = np.stack([s.hidden[at] for s, at in windows])
         values = np.stack([s.values[at] for s, at in windows])
         seen = np.isfinite(values)
         known = [
@@ -127,7 +128,8 @@ class Sampler:
         around = np.stack([w.around for w in windows], 1)  # (4, windows, time, vars)
         known = [*weighted_mean(around[:2]), *weighted_mean(around[2:])]
         if self.relation:
-            known += relate(np.stack([w.surroundings for w in windows]))
+            nothing = np.full(values.shape, np.nan, dtype=np.float32)  # is said by a regression
+            known += [*relate(np.stack([w.surroundings for w in windows])), nothing]
         seen = np.isfinite(values)
         return Batch(
             torch.tensor(np.where(seen, values, 0)),
