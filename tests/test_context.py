@@ -36,4 +36,4 @@ def test_columns_with_next_to_nothing_are_related_to_nothing():
 
 
 def test_examples_in_the_docstrings_run():
-    assert doctest.testmod(context) == (0, 3)
+    assert doctest.testmod(context) == (0, 4)

@@ -510,14 +510,14 @@ def test_the_commands_of_the_page_run(corpus, tmp_path, monkeypatch, capsys):
     """In less time, one after the other as they stand there; torchrun's as if it were alone."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "figures.json").write_text("{}")
-    assert len(COMMANDS) == 4
+    assert len(COMMANDS) == 5
     for command in COMMANDS:
         command = (
             command.removeprefix("t1 ")
             .replace("CORPUS", str(corpus))
             .replace("-o RUN --steps", "-o RUN2 --steps")
         )
-        for long, short in (("10h", "1s"), ("20h", "2s"), ("200000", "2")):
+        for long, short in (("10h", "1s"), ("20h", "2s"), ("200000", "2"), ("18000", "2")):
             command = command.replace(long, short)
         small = [] if "--export" in command or "--resume" in command else ["--channels", "4", "--rows", "8"]
         assert main([*shlex.split(command), *small]) == 0, capsys.readouterr().err

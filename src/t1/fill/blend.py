@@ -1,8 +1,8 @@
 """How much of each method goes into the fill of each column and gap class, learned from hidden cells.
 
 A blend of fills has less error than the best of them when their errors differ. Weights are non-negative and
-sum to one. They are learned per gap class over all columns, then drawn towards what each column's own cells
-say, the more the more events it has.
+sum to one. They are learned from all gaps inside the series, or all at its edges, then drawn towards what the gaps
+of each class say, and then those of the class in each column, the more the more events there are.
 
 Whether a blend fills, or linear interpolation alone, is a question of belief: how much of linear's error does it
 save here? A pretrained network brings a belief with it, from tables it had never seen; hidden cells of this
@@ -19,7 +19,10 @@ from t1.fill.gaps import N_CLASSES, N_INNER, TYPICAL
 
 FEWEST = 4  # events below which a group says nothing on its own
 SOME = 12  # events below which a class asks its neighbours
-HALF = 24  # events of a column's own at which they count as much as those of all columns
+LUCK = 1.0  # standard errors by which weights look better than others on the very events that they were learned from
+# events at which those of all gaps count as much as what is known of pretrained weights before, those of a class as
+# much as those of all gaps, and those of a column in a class as much as those of all columns: fewer lead astray
+HALF_OF_ALL, HALF_OF_CLASS, HALF_OF_COLUMN = 12, 48, 150
 STEPS = 40  # of the search for weights
 RATE = 0.4
 AT_ONCE = 1 << 16  # cells that are worked on at a time, which bounds the memory
@@ -30,11 +33,11 @@ TRIFLE = 1e-9  # the weight of methods that only fill where the others have no a
 MARGIN = 0.005  # and the share of linear's error that it must save
 # The share of linear's error that pretrained weights save on tables they have never seen, and how it varies from
 # table to table: somewhat less than on the paper's datasets (benchmarks/zero.py), which are not reported with it.
-KNOWN_GAIN, KNOWN_SPREAD = 0.25, 0.15
+KNOWN_GAIN, KNOWN_SPREAD = 0.35, 0.15
 UNKNOWN_SPREAD = 1.0  # of methods of which nothing is known before
 # What is saved in gaps of one length says less of others, the more their lengths differ: per factor of e
 TRANSFER = 0.1
-COLUMN_SPREAD = 0.15  # how the share that is saved varies from column to column
+COLUMN_SPREAD = 0.08  # how the share that is saved varies from column to column
 OPTIMISM = 0.7  # standard errors by which weights look better on the very events that they were learned from
 
 
@@ -112,16 +115,18 @@ def learn_blend(
     of_class = [np.flatnonzero(code == c) for c in range(N_CLASSES)]
     around = [_with_neighbours(of_class, event, c) for c in range(N_CLASSES)]
     own = [_by_column(cells, column, n_vars) for cells in of_class]
+    sides = [np.flatnonzero(code < N_INNER), np.flatnonzero(code >= N_INNER)]
     best = _best_weights(
-        errors, event, [*around, *of_class, *(cells for by_column in own for cells in by_column)]
+        errors, event, [*sides, *of_class, *(cells for by_column in own for cells in by_column)]
     )
     for c in range(N_CLASSES):
         tested[:, c] = len(of_class[c]) > 0
         prior = best_known if c < N_INNER else None
-        near = best[c]
+        side = int(c >= N_INNER)
+        of_all = best[side]
         if prior is not None:
-            near = _towards(np.eye(len(methods))[prior], near, event[around[c]], HALF / 2)
-        shared = _pruned(_towards(near, best[N_CLASSES + c], event[of_class[c]], HALF / 2))
+            of_all = _towards(np.eye(len(methods))[prior], of_all, errors, event, sides[side], HALF_OF_ALL)
+        shared = _towards(of_all, best[len(sides) + c], errors, event, of_class[c], HALF_OF_CLASS)
         belief = _Belief(0.0, UNKNOWN_SPREAD)
         if prior is not None:
             belief = _Belief(KNOWN_GAIN * float(shared[pretrained].sum()), KNOWN_SPREAD)
@@ -132,8 +137,8 @@ def learn_blend(
         for j, here in enumerate(own[c]):
             in_column, of_column = shared, event[here]
             if len(np.unique(of_column)) >= FEWEST:
-                in_column = best[2 * N_CLASSES + c * n_vars + j]
-                in_column = _pruned(_towards(shared, in_column, of_column, HALF))
+                in_column = best[len(sides) + N_CLASSES + c * n_vars + j]
+                in_column = _towards(shared, in_column, errors, event, here, HALF_OF_COLUMN)
             own_belief = _Belief(belief.mean, float(np.hypot(belief.spread, COLUMN_SPREAD)))
             mean, noise, n_events = _gain(in_column, errors[:, here], of_column)
             own_belief = own_belief.learn(_Gain(mean - OPTIMISM * noise, noise, n_events))
@@ -142,12 +147,26 @@ def learn_blend(
     return Blend(methods, weights, tested)
 
 
-def _towards(from_: FloatArray, to: FloatArray, event: IntArray, half: float) -> FloatArray:
-    """Weights between two, halfway when there are `half` events behind the second."""
-    n_events = len(np.unique(event))
-    share = n_events / (n_events + half)
-    between: FloatArray = share * to + (1 - share) * from_
-    return between
+def _towards(
+    from_: FloatArray, to: FloatArray, errors: FloatArray, event: IntArray, cells: IntArray, half: float
+) -> FloatArray:
+    """Weights between two, of which the second were learned from these cells: halfway when they have `half` events.
+
+    Fewer events are enough where they say clearly that the second weights are better, beyond what they would say of
+    any weights that were learned from them.
+    """
+    if not len(cells):
+        return _pruned(from_)
+    _, which = np.unique(event[cells], return_inverse=True)
+    size = np.bincount(which)
+    saved = np.abs(from_ @ errors[:, cells]) - np.abs(to @ errors[:, cells])
+    by_event = np.bincount(which, weights=saved) / size
+    n = len(size)
+    clear = 0.0
+    if n >= FEWEST and by_event.any():
+        clear = float(by_event.mean() / max(by_event.std(ddof=1) / np.sqrt(n), 1e-12)) - LUCK
+    share = n / (n + half / max(clear, 1.0) ** 2)
+    return _pruned(share * to + (1 - share) * from_)
 
 
 def _best_weights(errors: FloatArray, event: IntArray, groups: list[IntArray]) -> FloatArray:
