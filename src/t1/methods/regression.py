@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from t1.arrays import Float32Array, FloatArray, IntArray
+from t1.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from t1.data.blocks import BLOCK, column_blocks
 from t1.methods.base import Fill, Learning, Pace
 from t1.methods.memory import Memory
@@ -32,6 +32,7 @@ LEARNED_CELLS = 1 << 22  # of all columns together
 FEWEST = 20  # observed rows of a column from which a regression is learned
 MOST = 0.995  # of a value that is taken off the next one while weights are learned
 WIDE = 100  # columns
+STEPS_BACK = 6  # from one fill to those that it looks at
 AT_ONCE = 1 << 15  # cells whose features exist at once while a table is filled
 
 
@@ -65,16 +66,33 @@ class Regression:
             return self
         return replace(self, cycle=np.roll(self.cycle, phase % len(self.cycle), axis=0))
 
-    def fill(self, values: FloatArray, phase: int = 0) -> Iterator[tuple[int, FloatArray]]:
-        """The columns of `values` (time, vars) that have gaps, filled, one after the other."""
+    def fill(self, values: FloatArray, phase: int = 0, since: int = 0) -> Iterator[tuple[int, FloatArray]]:
+        """The columns of `values` (time, vars) that have gaps, filled, one after the other.
+
+        Only fills of the rows from `since` on are wanted, and of earlier rows some have no answer.
+        """
         low, high = within = self._range(values)
-        table = self._filled(values, phase, within)
+        first = self._first_needed(values, since) if since else 0
+        table = self._filled(values, phase, within, first)
         for j in table.gappy:
             column = values[:, self.columns[j]].copy()
-            gap = table.hidden[j]
+            gap = np.flatnonzero(table.hidden[j])
             fill = table.fill[j, gap].astype(np.float64) * self.scale[j] + self.centre[j]
-            column[gap] = np.clip(fill, low[j], high[j])
+            column[first + gap] = fill.clip(low[j], high[j])
             yield int(self.columns[j]), column
+
+    def _first_needed(self, values: FloatArray, since: int) -> int:
+        """The row from which on fills tell those of the rows from `since` on.
+
+        A fill looks at the rows beside its gap and, in other columns, at the rows beside these, whose fills do the
+        same. What is more than STEPS_BACK such steps away does not change it by more than rounding does.
+        """
+        seen = ~np.isnan(values[: since + 1, self.columns])
+        seen = seen[:, seen.any(axis=0)]
+        last = np.maximum.accumulate(np.where(seen, np.arange(since + 1)[:, None], 0), axis=0)
+        for _ in range(STEPS_BACK):
+            since = max(int(last[since].min(initial=since)) - 1, 0)
+        return since
 
     def told(self, values: FloatArray, phase: int = 0) -> FloatArray:
         """What the other columns and the season say of every cell (time, vars), the mean where nothing was learned."""
@@ -89,16 +107,19 @@ class Regression:
             out[:, self.columns[j]] = said * self.scale[j] + self.centre[j]
         return out
 
-    def _filled(self, values: FloatArray, phase: int, within: tuple[FloatArray, FloatArray]) -> Sight:
-        """The columns with their gaps filled, in as many rounds as there were to learn."""
-        table = Sight(values, self.columns, self.centre, self.scale, self.cycle, phase)
+    def _filled(
+        self, values: FloatArray, phase: int, within: tuple[FloatArray, FloatArray], first: int = 0
+    ) -> Sight:
+        """The columns with their gaps filled, in as many rounds as there were to learn; rows from `first` on."""
+        table = Sight(values, self.columns, self.centre, self.scale, self.cycle, phase, first)
         low, high = ((end - self.centre) / self.scale for end in within)
         gaps = {j: Around.of(table.hidden[j]) for j in table.gappy}
+        learned: BoolArray = np.all(np.isfinite(self.weights), axis=2)
         for k in range(len(self.weights)):
             for j in table.gappy:
-                if np.isfinite(self.weights[k, j]).all():
+                if learned[k, j]:
                     fill = self._expected(table, gaps[j], k, j)
-                    table.fill[j, gaps[j].rows] = np.clip(fill, low[j], high[j])
+                    table.fill[j, gaps[j].rows] = fill.clip(low[j], high[j])
         return table
 
     def _range(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -111,7 +132,8 @@ class Regression:
         rows = np.concatenate([gaps.rows, gaps.beside])
         parts = [rows[i : i + AT_ONCE] for i in range(0, len(rows), AT_ONCE)]
         told = [self.weights[k, j] @ table.look(j, self.helpers[j], part) for part in parts]
-        likely, there = np.split(np.concatenate(told) + self.intercept[k, j], [len(gaps.rows)])
+        every: FloatArray = (told[0] if len(told) == 1 else np.concatenate(told)) + self.intercept[k, j]
+        likely, there = every[: len(gaps.rows)], every[len(gaps.rows) :]
         memory = Memory(float(self.share[k, j]), float(self.decay[k, j]))
         return likely + gaps.carried(memory, table.fill[j, gaps.beside] - there)
 
@@ -176,12 +198,16 @@ class RegressionFill:
                 pace((k + 1) / len(set(panel.ids)))
         return cls(learned)
 
-    def fill(self, panel: Panel) -> Fill:
-        """A series that was not learned from takes what was learned under the id None, or has no answer."""
+    def fill(self, panel: Panel, since: IntArray | None = None) -> Fill:
+        """A series that was not learned from takes what was learned under the id None, or has no answer.
+
+        Where only fills of the rows from `since` (series,) on are wanted, of earlier rows some have no answer.
+        """
         out = np.full(panel.values.shape, np.nan)
         with _one_thread(panel.n_vars):
-            for span, phase, learned in self._learned(panel):
-                for j, column in learned.fill(panel.values[span], phase):
+            for k, (span, phase, learned) in self._learned(panel):
+                wanted = 0 if since is None else int(since[k])
+                for j, column in learned.fill(panel.values[span], phase, wanted):
                     out[span, j] = column
         return Fill(out)
 
@@ -189,16 +215,17 @@ class RegressionFill:
         """What the other columns and the season say of every cell; NaN in series that were not learned from."""
         out = np.full(panel.values.shape, np.nan)
         with _one_thread(panel.n_vars):
-            for span, phase, learned in self._learned(panel):
+            for _, (span, phase, learned) in self._learned(panel):
                 out[span] = learned.told(panel.values[span], phase)
         return out
 
-    def _learned(self, panel: Panel) -> Iterator[tuple[slice, int, Regression]]:
-        """The rows and the phase of each series for which there is a regression, and that."""
-        for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
+    def _learned(self, panel: Panel) -> Iterator[tuple[int, tuple[slice, int, Regression]]]:
+        """The rows and the phase of each series for which there is a regression, and that; its number first."""
+        every = zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True)
+        for k, (key, span, phase) in enumerate(every):
             learned = self.by_id.get(key, self.by_id.get(None))
             if learned is not None:
-                yield span, phase, learned
+                yield k, (span, phase, learned)
 
 
 def _one_thread(n_vars: int) -> AbstractContextManager[Any]:
