@@ -246,6 +246,21 @@ def test_widths_stay_within_bounds_and_learn_each_column():
     assert kind_of(np.array([False, True, True]), [9, 5, 6]).tolist() == [CLOSED, OPEN, LONG_OPEN]
 
 
+def test_widths_of_all_columns_follow_whether_intervals_have_held_of_late():
+    widths, rng = Widths.of_the_fit(3), np.random.default_rng(1)
+    kind, column = np.array([OPEN]), np.array([0])
+    for _ in range(300):
+        widths.learn(kind, rng.integers(3, size=1), np.abs(rng.normal(0, 1, 1)) / 1.645, 0.9)
+    settled, other = widths.drift[OPEN], widths.factor(kind, np.array([1]))
+    assert abs(settled) < 0.5
+    for _ in range(10):
+        widths.learn(kind, column, 1.5 * widths.factor(kind, column), 0.9)
+    assert widths.drift[OPEN] > settled + 0.3 and widths.factor(kind, np.array([1])) > 1.3 * other
+    for _ in range(200):
+        widths.learn(kind, column, np.zeros(1), 0.9)
+    assert widths.drift[OPEN] < 0 and (widths.drift[[CLOSED, LONG_OPEN]] == 0).all()
+
+
 def test_fills_lean_to_a_method_only_where_it_is_clearly_better():
     lean, rng = Lean.of_the_fit(2, 2), np.random.default_rng(0)
     column = np.array([0, 1])

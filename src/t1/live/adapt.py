@@ -24,11 +24,9 @@ EVERY = 4  # rows from one rehearsal to the next at least
 LONGEST = 48  # rows of a gap that is rehearsed: the network looks across it without a coarser rate
 KEPT = 60  # rehearsed cells of a column that are remembered, for each kind of gap
 ENOUGH = (
-    40  # cells of its own with which a column goes by them alone; what is short of it those of all make up
+    40  # cells of its own with which a column goes by them alone; the others' make up what is short of it
 )
-STEP = (
-    0.05  # by which widths grow for each rehearsed cell outside; they shrink by a ninth of it for each inside
-)
+STEP = 0.05  # by which widths grow for a rehearsed cell that is outside; for each inside they shrink by a ninth of it
 FURTHEST = 10.0  # times as wide or as narrow as those of the fit
 SAME = 1e-9  # of a column's spread: no difference
 CLOSED, OPEN, LONG_OPEN = 0, 1, 2  # kinds of gaps: a later row has ended it; none has, since few rows or many
@@ -70,11 +68,11 @@ class Widths:
             mine[:-1] = mine[1:].copy()
             mine[-1] = off
         for which in np.unique(kind).tolist():
-            self.factors[which] = _of_columns(self.misses[which], level)
+            _renew(self.factors[which], self.misses[which], np.unique(column[kind == which]), level)
 
 
-def _of_columns(misses: FloatArray, level: float) -> FloatArray:
-    """The factor of each column (vars,): the quantile of its misses that holds for a new cell.
+def _renew(factors: FloatArray, misses: FloatArray, columns: IntArray, level: float) -> None:
+    """Renew the factors (vars,), once some columns have new misses: the quantile of them that holds for a new cell.
 
     What a column lacks in cells of its own the others' make up, and what these lack the fit. The quantile is half a
     rank above the share `level` of n + 1: the cells of one outage are alike, and tell less than as many others.
@@ -84,8 +82,8 @@ def _of_columns(misses: FloatArray, level: float) -> FloatArray:
     values = np.concatenate([misses[owner, at], fit])
     order = values.argsort()
     values, owner = values[order], np.concatenate([owner, np.full(len(fit), -1)])[order]
-    factors = np.empty(len(misses))
-    for j in range(len(misses)):
+    few = np.flatnonzero(np.isfinite(misses).sum(axis=1) < ENOUGH)
+    for j in np.union1d(columns, few).tolist():
         mine, others = owner == j, (owner != j) & (owner >= 0)
         n_own, n_others = int(mine.sum()), int(others.sum())
         lacking = max(ENOUGH - n_own, 0)
@@ -94,8 +92,8 @@ def _of_columns(misses: FloatArray, level: float) -> FloatArray:
         weight[owner < 0] = (lacking - of_others) / len(fit)
         reached = np.cumsum(weight) - weight / 2
         some = weight > 0
-        factors[j] = np.interp(level * (n_own + lacking + 1), reached[some], values[some])
-    return factors.clip(1 / FURTHEST, FURTHEST)
+        found = np.interp(level * (n_own + lacking + 1), reached[some], values[some])
+        factors[j] = np.clip(found, 1 / FURTHEST, FURTHEST)
 
 
 def kind_of(is_open: BoolArray, length: npt.ArrayLike) -> IntArray:

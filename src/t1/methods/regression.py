@@ -20,7 +20,7 @@ from t1.methods.memory import Memory
 from t1.methods.pooled import pooled
 from t1.methods.ridge import ridge
 from t1.methods.seasons import check_table, find_period, mean_cycle, moments
-from t1.methods.sight import CLOSE, Around, Sight
+from t1.methods.sight import CLOSE, Around, Sight, View
 from t1.panel import Panel
 
 OnShare = Callable[[float], None]  # is told which share of the work is done; may raise to end it
@@ -114,26 +114,35 @@ class Regression:
         table = Sight(values, self.columns, self.centre, self.scale, self.cycle, phase, first)
         low, high = ((end - self.centre) / self.scale for end in within)
         gaps = {j: Around.of(table.hidden[j]) for j in table.gappy}
+        views: dict[int, list[View]] = {}
+        if (
+            sum(len(of_column.rows) for of_column in gaps.values()) <= AT_ONCE
+        ):  # else they would take much memory
+            views = {j: list(self._views(table, gaps[j], j)) for j in table.gappy}
         learned: BoolArray = np.all(np.isfinite(self.weights), axis=2)
         for k in range(len(self.weights)):
             for j in table.gappy:
                 if learned[k, j]:
-                    fill = self._expected(table, gaps[j], k, j)
+                    fill = self._expected(table, gaps[j], views.get(j), k, j)
                     table.fill[j, gaps[j].rows] = fill.clip(low[j], high[j])
         return table
+
+    def _views(self, table: Sight, gaps: Around, j: int) -> Iterator[View]:
+        """Where to look for what tells the cells of a column's gaps and those beside them, some rows at a time."""
+        rows = np.concatenate([gaps.rows, gaps.beside])
+        return (table.view(j, self.helpers[j], rows[i : i + AT_ONCE]) for i in range(0, len(rows), AT_ONCE))
 
     def _range(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The least and the greatest value of each column that was observed, while it was learned or here."""
         low, high = _observed_range(values[:, self.columns])
         return np.fmin(self.low, low), np.fmax(self.high, high)
 
-    def _expected(self, table: Sight, gaps: Around, k: int, j: int) -> FloatArray:
+    def _expected(self, table: Sight, gaps: Around, views: list[View] | None, k: int, j: int) -> FloatArray:
         """What the cells of a column's gaps are likely to hold, in round k."""
-        rows = np.concatenate([gaps.rows, gaps.beside])
-        parts = [rows[i : i + AT_ONCE] for i in range(0, len(rows), AT_ONCE)]
-        told = [self.weights[k, j] @ table.look(j, self.helpers[j], part) for part in parts]
-        every: FloatArray = (told[0] if len(told) == 1 else np.concatenate(told)) + self.intercept[k, j]
-        likely, there = every[: len(gaps.rows)], every[len(gaps.rows) :]
+        every = views or self._views(table, gaps, j)
+        parts = [self.weights[k, j] @ table.seen(view) for view in every]
+        told: FloatArray = np.concatenate(parts) + self.intercept[k, j]
+        likely, there = told[: len(gaps.rows)], told[len(gaps.rows) :]
         memory = Memory(float(self.share[k, j]), float(self.decay[k, j]))
         return likely + gaps.carried(memory, table.fill[j, gaps.beside] - there)
 

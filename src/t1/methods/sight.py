@@ -27,11 +27,12 @@ class Around(NamedTuple):
     @classmethod
     def of(cls, hidden: BoolArray) -> "Around":
         rows = np.flatnonzero(hidden)
-        first = np.flatnonzero(np.diff(rows, prepend=-2) > 1)  # of each gap
-        size = np.diff(first, append=len(rows))
-        ends = np.stack(
-            [rows[first] - 1, rows[first] + size], axis=1
-        )  # the rows beside each gap, from first to last
+        padded = np.zeros(len(hidden) + 2, dtype=bool)
+        padded[1:-1] = hidden
+        # the rows beside each gap, (gaps, 2): where it begins or ends, in turns
+        ends = np.flatnonzero(padded[1:] != padded[:-1]).reshape(-1, 2)
+        ends[:, 0] -= 1
+        size = ends[:, 1] - ends[:, 0] - 1
         beside = ends[(ends >= 0) & (ends < len(hidden))]
         new = np.diff(beside, prepend=-1) > 0  # the row after a gap may be the one before the next
         beside = beside[new]
@@ -50,6 +51,13 @@ class Around(NamedTuple):
         """What is likely missed in the gaps, from what was `missed` beside them."""
         missed = np.append(missed, 0.0)
         return memory.carried(self.to_before, self.to_after, missed[self.before], missed[self.after])
+
+
+class View(NamedTuple):
+    """What may tell a column in some rows."""
+
+    places: IntArray  # (features, rows), of cells of the other columns
+    season: Float32Array  # (0 or 2, rows)
 
 
 class Sight:
@@ -90,6 +98,10 @@ class Sight:
 
     def look(self, j: int, helpers: IntArray, rows: IntArray | slice) -> Float32Array:
         """What may tell column j in some rows: (features, rows)."""
+        return self.seen(self.view(j, helpers, rows))
+
+    def view(self, j: int, helpers: IntArray, rows: IntArray | slice) -> View:
+        """Where to look for what may tell column j in some rows, however gaps are filled meanwhile."""
         at = np.arange(self.n_rows)[rows]
         near = helpers[:CLOSE, None] * self.n_rows
         places = [
@@ -97,11 +109,15 @@ class Sight:
             near + np.maximum(at - 1, 0),
             near + np.minimum(at + 1, self.n_rows - 1),
         ]
-        parts = [self.fill.take(np.concatenate(places))]
+        season = np.empty((0, len(at)), dtype=np.float32)
         if self.cycle is not None:
             phase = (self.phase + at) % len(self.cycle)
-            parts += [self.cycle[phase, j].astype(np.float32)[None], self.beside[j, at][None]]
-        return np.concatenate(parts)
+            season = np.stack([self.cycle[phase, j].astype(np.float32), self.beside[j, at]])
+        return View(np.concatenate(places), season)
+
+    def seen(self, view: View) -> Float32Array:
+        """What is seen there now: (features, rows)."""
+        return np.concatenate([self.fill.take(view.places), view.season])
 
 
 def _one_period_away(z: FloatArray, cycle: FloatArray, phase: int, first: int) -> FloatArray:
