@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 import t1
-from t1.live.fill import FINAL, NEWEST
+from t1.live.row import FINAL, NEWEST
 
 DATA = Path(os.environ.get("T1_DATA_DIR", Path(__file__).parents[2] / "shared" / "data"))
 AGES = ((1, 1), (2, 5), (6, 23), (24, 10**6))
@@ -86,7 +86,7 @@ def stream(name: str, table: pd.DataFrame, options: argparse.Namespace) -> dict[
     scale = np.nanstd(truth[:fit_rows], axis=0)
     silent = np.zeros(truth.shape[1], dtype=int)
     wall, cpu = [], []
-    newest: list[tuple[int, bool, float, float]] = []
+    newest: list[tuple[int, bool, float, float, float]] = []
     final: list[bool] = []
     at = {when: i for i, when in enumerate(table.index)}
     for i in range(fit_rows, len(table)):
@@ -105,10 +105,11 @@ def stream(name: str, table: pd.DataFrame, options: argparse.Namespace) -> dict[
                     seen = last[~np.isnan(last[:, j]), j]
                     carried = abs(seen[-1] - truth[k, j]) / scale[j]
                     error = abs(row.values[j] - truth[k, j]) / scale[j]
-                    newest.append((int(silent[j]), bool(inside[j]), error, carried))
+                    width = (row.hi[j] - row.lo[j]) / scale[j]
+                    newest.append((int(silent[j]), bool(inside[j]), error, carried, width))
             elif row.status == FINAL:
                 final += inside[scored].tolist()
-    ages, inside, errors, carried = map(np.array, zip(*newest, strict=True))
+    ages, inside, errors, carried, widths = map(np.array, zip(*newest, strict=True))
     by_age = {}
     for low, high in AGES:
         mine = (ages >= low) & (ages <= high)
@@ -130,6 +131,7 @@ def stream(name: str, table: pd.DataFrame, options: argparse.Namespace) -> dict[
         "cells": len(inside),
         "by rows of silence": by_age,
         "final inside": round(float(np.mean(final)), 3),
+        "mean width": round(float(widths.mean()), 3),
         "error": round(float(errors.mean()), 3),
         "last value carried forward": round(float(carried.mean()), 3),
         "milliseconds per row": ms,

@@ -39,8 +39,8 @@ def add_stream(p: argparse.ArgumentParser) -> None:
 
 def _stream(a: argparse.Namespace) -> int:
     from t1.api import load
-    from t1.live.fill import NEWEST
     from t1.live.lines import Lines
+    from t1.live.row import NEWEST
 
     fitted = load(a.model)
     live = fitted.live(lag=a.lag, intervals=a.intervals, step=a.step, engine=a.engine)

@@ -65,29 +65,30 @@ class Blend:
         return f"{first}, else {rest}" if rest else first
 
     def mix(self, fills: FloatArray, column: IntArray, code: Codes) -> FloatArray:
-        """The blended fill of cells, from `fills` (methods, cells); a method without an answer is left out.
-
-        Where no method with a weight has an answer, linear's stands, and where it has none, any other's.
-        """
+        """The blended fill of cells, from `fills` (methods, cells)."""
         out = np.empty(fills.shape[1])
         for begin in range(0, len(out), AT_ONCE):
             part = slice(begin, begin + AT_ONCE)
-            out[part] = self._mix(fills[:, part], column[part], code[part])
+            out[part] = mixed(fills[:, part], self.weights[column[part], code[part]])
         return out
 
-    def _mix(self, fills: FloatArray, column: IntArray, code: Codes) -> FloatArray:
-        weights = self.weights[column, code].T  # (methods, cells)
-        known = np.isfinite(fills)
-        weights = np.where(known, weights, 0.0)
-        total = weights.sum(axis=0)
-        order = np.where(known, np.arange(len(fills))[:, None], len(fills)).min(axis=0)
-        lone = (total <= 0) & (order < len(fills))
-        weights[:, lone] = 0.0
-        weights[order[lone], np.flatnonzero(lone)] = 1.0
-        total = weights.sum(axis=0)
-        mixed = (weights * np.where(known, fills, 0.0)).sum(axis=0)
-        out: FloatArray = np.divide(mixed, total, out=np.full(len(total), np.nan), where=total > 0)
-        return out
+
+def mixed(fills: FloatArray, weights: FloatArray) -> FloatArray:
+    """Fills (methods, cells) by weights (cells, methods); a method without an answer is left out.
+
+    Where no method with a weight has an answer, linear's stands, and where it has none, any other's.
+    """
+    known = np.isfinite(fills)
+    weights = np.where(known, weights.T, 0.0)
+    total = weights.sum(axis=0)
+    order = np.where(known, np.arange(len(fills))[:, None], len(fills)).min(axis=0)
+    lone = (total <= 0) & (order < len(fills))
+    weights[:, lone] = 0.0
+    weights[order[lone], np.flatnonzero(lone)] = 1.0
+    total = weights.sum(axis=0)
+    sums = (weights * np.where(known, fills, 0.0)).sum(axis=0)
+    out: FloatArray = np.divide(sums, total, out=np.full(len(total), np.nan), where=total > 0)
+    return out
 
 
 def learn_blend(

@@ -144,16 +144,22 @@ def _scored(
     )
 
 
-def open_gaps(gaps: Gaps, n_rows: int, memory: int) -> BoolArray:
-    """Which missing cells (cells,) lie in a gap that reaches the end of its stretch."""
+def last_rows(gaps: Gaps, n_rows: int, memory: int) -> IntArray:
+    """Of each missing cell (cells,) the last row of its gap, counted in its stretch."""
     key = gaps.column * n_rows + gaps.row
     starts_run = np.diff(key, prepend=-2) != 1
     starts_run |= gaps.row % memory == 0
     if not len(key):
-        return np.zeros(0, dtype=bool)
+        return np.zeros(0, dtype=np.intp)
     run = np.cumsum(starts_run) - 1
     last = gaps.row[np.append(np.flatnonzero(starts_run)[1:] - 1, len(key) - 1)]
-    return np.asarray(last[run] % memory == memory - 1, dtype=bool)
+    counted: IntArray = last[run] % memory
+    return counted
+
+
+def open_gaps(gaps: Gaps, n_rows: int, memory: int) -> BoolArray:
+    """Which missing cells (cells,) lie in a gap that reaches the end of its stretch."""
+    return np.asarray(last_rows(gaps, n_rows, memory) == memory - 1, dtype=bool)
 
 
 def silence(observed: BoolArray, starts: IntArray) -> IntArray:

@@ -36,8 +36,6 @@ from t1.methods.seasons import find_periods, moments
 from t1.methods.t1 import LARGE, T1Fill
 from t1.panel import Panel
 
-MOST_AT_END = 0.5  # weight of a regression where rows arrive: columns may come apart after the fit
-
 
 def fit_panel(
     panel: Panel,
@@ -192,9 +190,7 @@ class _Judged:
         learned, evidence = self._blended(_evidence(self.rounds, self.heard), method, coded)
         end_blend = end_evidence = None
         if self.ends is not None:
-            end_blend, end_evidence = self._blended(
-                _evidence([self.ends], self.at_ends), method, coded, MOST_AT_END
-            )
+            end_blend, end_evidence = self._blended(_evidence([self.ends], self.at_ends), method, coded)
         gaps = Gaps.of(panel.observed, panel.starts)
         return JudgedFill(
             columns=panel.columns,
@@ -212,25 +208,18 @@ class _Judged:
             seconds=seconds,
         )
 
-    def _blended(
-        self, e: Evidence, method: str | None, coded: list[int], most: float = 1.0
-    ) -> tuple[Blend, Evidence]:
+    def _blended(self, e: Evidence, method: str | None, coded: list[int]) -> tuple[Blend, Evidence]:
         """The blend that all hidden cells give; its error at each is that of the blend that the other folds give."""
         error = np.full(len(e.fold), np.nan)
         for fold in FOLDS:
             mine = e.fold == fold
-            blend = self._blend(e, ~mine, method, coded, most)
+            blend = self._blend(e, ~mine, method, coded)
             error[mine] = blend.mix(e.errors[:, mine], e.column[mine], e.code[mine].astype(np.int8))
-        every = self._blend(e, np.ones(len(e.fold), dtype=bool), method, coded, most)
+        every = self._blend(e, np.ones(len(e.fold), dtype=bool), method, coded)
         return every, replace(e, error=error)
 
-    def _blend(
-        self, e: Evidence, mine: BoolArray, method: str | None, coded: list[int], most: float
-    ) -> Blend:
-        """Weights from some of the hidden cells, or the one method that was asked for.
-
-        `most` is the largest weight of a regression; what is above goes to T1, which goes by the rows at hand.
-        """
+    def _blend(self, e: Evidence, mine: BoolArray, method: str | None, coded: list[int]) -> Blend:
+        """Weights from some of the hidden cells, or the one method that was asked for."""
         names = tuple(m.name for m in self.methods)
         learned = learn_blend(
             names,
@@ -241,10 +230,6 @@ class _Judged:
             self.scale,
             known=tuple(m.name for m in self.methods if isinstance(m, AnyT1)),
         )
-        if {"regression", "t1"} <= set(names):
-            above = np.maximum(learned.weights[..., names.index("regression")] - most, 0.0)
-            learned.weights[..., names.index("regression")] -= above
-            learned.weights[..., names.index("t1")] += above
         if "nearest" in names:
             learned.weights[coded] = 0.0
             learned.weights[coded, :, names.index("nearest")] = 1.0

@@ -120,6 +120,12 @@ class Gaps:
     def __len__(self) -> int:
         return len(self.row)
 
+    def take(self, cells: BoolArray) -> "Gaps":
+        """Some of the cells."""
+        return Gaps(
+            self.row[cells], self.column[cells], self.length[cells], self.code[cells], self.distance[cells]
+        )
+
     def count(self, panel: Panel, alive: BoolArray) -> IntArray:
         """Missing cells (vars, classes) of the panel's columns that can be filled, but for absent rows."""
         n_vars, group = panel.n_vars, self.column * N_CLASSES + self.code

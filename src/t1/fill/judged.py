@@ -21,6 +21,7 @@ from t1.fill.gaps import N_CLASSES, Gaps
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard, score
 from t1.methods.base import Fill, FittedMethod
+from t1.methods.regression import RegressionFill
 from t1.methods.rest import AnyT1, RestFill
 from t1.methods.t1 import T1Fill
 from t1.panel import Panel
@@ -281,6 +282,17 @@ def surest(methods: Sequence[FittedMethod]) -> int | None:
     return max(t1s or rests, default=None)
 
 
-def fill_end(method: FittedMethod, panel: Panel, memory: int, coarse_of: BoolArray | None = None) -> Fill:
-    """The end of each series, all of `memory` rows; T1 looks at its last window only, which is much faster."""
-    return method.fill_ends(panel, memory, coarse_of) if isinstance(method, AnyT1) else method.fill(panel)
+def fill_end(
+    method: FittedMethod,
+    panel: Panel,
+    memory: int,
+    coarse_of: BoolArray | None = None,
+    since: IntArray | None = None,
+) -> Fill:
+    """The end of each series, all of `memory` rows; T1 looks at its last window only, which is much faster.
+
+    Of each series the fills of rows from `since` (series,) on are wanted.
+    """
+    if isinstance(method, AnyT1):
+        return method.fill_ends(panel, memory, coarse_of)
+    return method.fill(panel, since) if isinstance(method, RegressionFill) else method.fill(panel)

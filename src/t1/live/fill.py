@@ -5,55 +5,51 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from t1.arrays import BoolArray, FloatArray, IntArray
 from t1.errors import InputError
+from t1.fill.blend import mixed
 from t1.fill.circle import unwind
 from t1.fill.conformal import guess_spread
-from t1.fill.ends import LAG, end_class, open_gaps
+from t1.fill.ends import LAG, end_class, last_rows
 from t1.fill.gaps import N_INNER, Gaps
 from t1.fill.judged import JudgedFill, fill_end
 from t1.fill.rules import Rules
 from t1.live.adapt import EVERY, SAME, Trial, draw_trial, kind_of
+from t1.live.row import FINAL, NEWEST, REVISED, LiveRow, nanoseconds, row_values
 from t1.live.track import Track
 from t1.methods.base import FittedMethod
 from t1.methods.rest import RestFill
 from t1.methods.t1 import T1Fill
 from t1.onnx.engine import OnnxT1
 from t1.panel import Panel
-from t1.registry import did_you_mean
 
 REVISE = 8  # rows after which gaps in the lag are filled again, if nothing else asks for it
 ALONE = 0.99  # weight of a method in a blend: it was asked for, or knows codes or formulas, and does not lean
 CLOSE = 0.01  # of a column's spread: a fill that moves by less is not told again
-NEWEST, REVISED, FINAL = "newest", "revised", "final"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LiveRow:
-    """One row as it is known now."""
+@dataclass(frozen=True, eq=False)
+class _Said:
+    """What the methods say of the missing cells of some tables: arrays (cells,)."""
 
-    time: np.datetime64 | int  # when it is; where rows have no time, its number
-    id: Any  # the series it belongs to
-    values: FloatArray  # (vars,): observed or filled; NaN where nothing can be said
-    observed: BoolArray  # (vars,)
-    lo: FloatArray  # (vars,), NaN where observed
-    hi: FloatArray
-    status: str  # newest: first told; revised: told again; final: not told again
+    table: IntArray  # the number of the table that a cell is of
+    row: IntArray  # in this table
+    gaps: Gaps  # as they are in all tables, one below the other
+    is_open: BoolArray
+    fills: FloatArray  # (methods, cells)
+    down: FloatArray | None  # how far off T1 thinks it may be
+    up: FloatArray | None
 
-
-class _FilledRows(NamedTuple):
-    """The remembered rows (memory, vars), filled, and the ends of their intervals."""
-
-    values: FloatArray
-    lo: FloatArray
-    hi: FloatArray
-    blend: FloatArray  # what the blend says, before it leans
-    lines: FloatArray  # what straight lines say
+    def of_table(self, table: int) -> _Said:
+        """What was said of the cells of one table."""
+        mine = self.table == table
+        sure = (None if side is None else side[mine] for side in (self.down, self.up))
+        parts = self.table[mine], self.row[mine], self.gaps.take(mine), self.is_open[mine]
+        return _Said(*parts, self.fills[:, mine], *sure)
 
 
 def with_engine(judged: JudgedFill, engine: str) -> JudgedFill:
@@ -106,7 +102,15 @@ class LiveFill:
         self.judged, self.rules, self.lag, self.step = at_end, rules, lag, step
         self.first_row = first_row
         self.calibration = at_end.calibration(intervals)
-        self._needs_spread = self.calibration.guess == "t1"
+        names = at_end.method_names
+        networks = [k for k, method in enumerate(at_end.methods) if isinstance(method, T1Fill)]
+        self._needs_spread = networks if self.calibration.guess == "t1" else []
+        # the methods that fills may lean to: straight lines, the network, the regression
+        self._leaders = [0, *networks[-1:], *(k for k, name in enumerate(names) if name == "regression")]
+        weights = at_end.blend.weights
+        # what was asked for, or knows codes or formulas, fills alone
+        alone = np.delete(weights, self._leaders, axis=2).max(axis=2, initial=0.0) > ALONE
+        self._leans = ~alone & (at_end.forced is None)  # (vars, classes)
         self.tracks: dict[Any, Track] = {}
 
     @property
@@ -137,109 +141,65 @@ class LiveFill:
 
     def _take(self, row: Any, time: Any, id: Any) -> tuple[Track, list[int], int | None]:
         """The series of a row that was taken in, the rows of the clock that are new, the last one before."""
-        values = self._values(row)
-        when = None if time is None else self._nanoseconds(time)
+        values = row_values(row, self.columns)
+        when = None if time is None else nanoseconds(time, self.step)
         track = self.tracks.get(id)
         if track is None:
-            track = Track.empty(self.judged.memory, self.lag, len(self.columns), self.step)
-            self.tracks[id] = track
+            track = self.tracks[id] = self._empty()
             if when is None:
                 track.end = self.first_row - 1  # rows that are only counted go on after the fitted table
         before, jumps = track.end, track.jumps
         fresh = track.put(track.row_of(when), values)
         return track, fresh, before if track.jumps == jumps else None
 
-    def _values(self, row: Any) -> FloatArray:
-        if isinstance(row, Mapping):
-            unknown = [name for name in row if name not in self.columns]
-            if unknown:
-                hint = did_you_mean(
-                    str(unknown[0]), self.columns, f"The columns are: {', '.join(self.columns)}."
-                )
-                raise InputError(f"a row has the column {unknown[0]!r}, which was not fitted", cure=hint)
-            row = [row.get(name) for name in self.columns]
-        try:
-            values = np.array([np.nan if x is None else x for x in row], dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"a row holds something that is no number: {row!r}", cure="Leave it out."
-            ) from None
-        if values.shape != (len(self.columns),):
-            raise InputError(
-                f"a row has {values.size} values, the fit has {len(self.columns)} columns: {', '.join(self.columns)}",
-                cure="Give one value for each column, None where it is missing.",
-            )
-        if np.isinf(values).any():
-            raise InputError("a row holds an infinite value", cure="Leave it out to have it filled.")
-        return values
-
-    def _nanoseconds(self, time: Any) -> int:
-        if self.step is None:
-            raise InputError(
-                "the fill was fitted to rows without regular times, so rows are only counted",
-                cure="Leave the time out, or give the step between rows.",
-                option="step",
-            )
-        try:
-            stamp = pd.Timestamp(time)
-        except (TypeError, ValueError):
-            raise InputError(f"{time!r} is no time", cure="Give for example 2024-01-31 12:00.") from None
-        if pd.isna(stamp):
-            raise InputError("a row has no time", cure="Give every row one, or none.")
-        stamp = stamp if stamp.tzinfo is None else stamp.tz_convert("UTC").tz_localize(None)
-        return int(stamp.as_unit("ns").value)
+    def _empty(self) -> Track:
+        return Track.empty(self.judged.memory, self.lag, len(self.columns), len(self._leaders), self.step)
 
     # ------------------------------------------------------------ fills
 
     def _told(self, id: Any, track: Track, fresh: list[int], before: int | None) -> list[LiveRow]:
         """The rows that are new, those whose fills have moved, and those that will not be told again."""
         assert track.end is not None
-        known = ~np.isnan(track.values)
-        filled, lo, hi = self._filled(id, track, fresh, before)
         first = track.end - track.memory + 1  # the clock's number of the first remembered row
         oldest = track.end - self.lag
         leaving = oldest if before is None else max(first, min(before - self.lag + 1, oldest))
-        at = np.arange(leaving - first, track.memory)
+        known = ~np.isnan(track.values[leaving - first :])
+        filled, lo, hi = self._filled(id, track, fresh, before, leaving - first)
+        number = np.arange(leaving, track.end + 1)
         gone = oldest - leaving  # rows that left the lag all at once, because rows were absent
-        last = np.concatenate([filled[at[:gone]], track.shown])
+        last = np.concatenate([filled[:gone], track.shown])
         told = ~np.isnan(last).all(axis=1)
-        moved = ~(np.abs(filled[at] - last) <= CLOSE * self.judged.scale) & ~np.isnan(filled[at])
-        final = (at + first <= oldest) & (self.lag > 0)
-        again = told & ~known[at].all(axis=1) & (final | moved.any(axis=1))
-        chosen = again | np.isin(at + first, fresh)
-        track.shown[chosen[gone:]] = filled[at[gone:]][chosen[gone:]]
+        moved = ~(np.abs(filled - last) <= CLOSE * self.judged.scale) & ~np.isnan(filled)
+        final = (number <= oldest) & (self.lag > 0)
+        again = told & ~known.all(axis=1) & (final | moved.any(axis=1))
+        chosen = again | np.isin(number, fresh)
+        track.shown[chosen[gone:]] = filled[gone:][chosen[gone:]]
         return [
-            self._row(id, track, at[k] + first, (filled[at[k]], known[at[k]], lo[at[k]], hi[at[k]]), status)
+            self._row(id, track, number[k], (filled[k], known[k], lo[k], hi[k]), status)
             for k in np.flatnonzero(chosen).tolist()
             for status in [FINAL if final[k] else REVISED if told[k] else NEWEST]
         ]
 
     def _filled(
-        self, id: Any, track: Track, fresh: list[int], before: int | None
+        self, id: Any, track: Track, fresh: list[int], before: int | None, since: int
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The remembered rows, filled, with the ends of intervals, each (memory, vars).
+        """The remembered rows from `since` on, filled, with the ends of intervals, each (rows, vars).
 
         They are filled again when the newest row has a gap, ends one, or came out of order, and every REVISE rows
         while there are gaps in the lag; else what was known of them still stands.
         """
         assert track.end is not None
         n = self.lag + 1
-        gaps = np.isnan(track.values)
+        gaps = np.isnan(track.values[-max(n, 2) :])
         in_order = before is not None and fresh == [before + 1]
         turn = track.end % REVISE == 0 and gaps[-n:].any()
         if in_order and not (gaps[-1].any() or gaps[-2].any() or turn):
             track.fills[-1, 0] = track.values[-1]
-            found = np.full((3, *track.values.shape), np.nan)
-            found[0] = track.values
-            found[:, -n:] = track.fills.transpose(1, 0, 2)
-            return found[0], found[1], found[2]
+            return track.fills[:, 0].copy(), track.fills[:, 1].copy(), track.fills[:, 2].copy()
         is_newest = before is None or track.end > before
         due = track.filled_at is None or track.end // EVERY > track.filled_at // EVERY
         trial = draw_trial(track.values, track.end, self.lag) if is_newest and due else None
-        tables = self._fill(id, track, [track.values, *([] if trial is None else [trial.rows])])
-        if trial is not None:
-            self._learn(track, trial, tables[1])
-        filled, lo, hi = tables[0][:3]
+        filled, lo, hi = self._fill(id, track, since, trial)
         track.fills[:] = np.stack([filled[-n:], lo[-n:], hi[-n:]], axis=1)
         track.filled_at = track.end
         return filled, lo, hi
@@ -257,87 +217,112 @@ class LiveFill:
             status=status,
         )
 
-    def _learn(self, track: Track, trial: Trial, found: _FilledRows) -> None:
-        """Make intervals wider or narrower, and fills more or less straight, by what became of hidden cells."""
-        row, column = np.nonzero(trial.counts)
-        straight = ~np.isin(column, list(self.judged.circles))
-        row, column = row[straight], column[straight]
-        truth, scale = track.values[row, column], self.judged.scale[column]
-        fill, lo, hi = (part[row, column] for part in (found.values, found.lo, found.hi))
+    def _fill(self, id: Any, track: Track, since: int, trial: Trial | None) -> tuple[FloatArray, ...]:
+        """The remembered rows from `since` on, filled, with the ends of intervals, after what a trial has taught."""
+        tables, begin = [track.values], [since]
+        if trial is not None:
+            tables, begin = [*tables, trial.rows], [*begin, int(trial.counts.any(axis=1).argmax())]
+        rows = track.values[since:]
+        out = rows.copy(), np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
+        if np.isnan(track.values).all():
+            return out
+        with np.errstate(over="ignore", invalid="ignore"):
+            panel, said = self._ask(id, track, tables, np.array(begin))
+            if trial is not None:
+                self._learn(track, trial, said.of_table(1))
+            said = said.of_table(0)
+            gaps = said.gaps
+            fill, low, high = self._bands(track, said)
+        self._rule(panel, gaps, fill, low, high)
+        here = said.row >= since
+        for part, found in zip(out, (fill, low, high), strict=True):
+            part[said.row[here] - since, gaps.column[here]] = found[here]
+        return out
+
+    def _ask(self, id: Any, track: Track, tables: list[FloatArray], since: IntArray) -> tuple[Panel, _Said]:
+        """What the methods say of missing cells of some tables: of gaps that reach row `since` (tables,) or later."""
+        assert track.end is not None
+        judged, memory, n = self.judged, track.memory, len(tables)
+        whole = Panel.of(
+            np.concatenate(tables),
+            self.columns,
+            starts=np.arange(n) * memory,
+            ids=[id] * n,
+            phase=[track.end - memory + 1] * n,
+        )
+        panel = unwind(whole, judged.circles, judged.centres)
+        gaps = Gaps.of(panel.observed, panel.starts)
+        last = last_rows(gaps, panel.n_rows, memory)
+        table, row = np.divmod(gaps.row, memory)
+        late = last >= since[table]  # whole gaps: a rule may want to see where they begin
+        gaps, is_open, table, row = gaps.take(late), last[late] == memory - 1, table[late], row[late]
+        gaps = replace(gaps, code=end_class(gaps.length, is_open))
+        used = self._weights(track, gaps, is_open) > 0
+        fills = np.full((len(judged.methods), len(gaps)), np.nan)
+        down = up = None
+        for k, method in enumerate(judged.methods):
+            wanted = np.bincount(table[used[:, k]], minlength=n) > 0
+            wanted |= k == 0 or k in self._needs_spread  # lines: for cells without another answer
+            wanted[1:] |= k in self._leaders and bool(self._leans.any())
+            if not wanted.any():
+                continue
+            which = np.flatnonzero(wanted)
+            spans = [(t, t * memory, (t + 1) * memory) for t in which.tolist()]
+            asked = panel if wanted.all() else panel.take(spans)
+            # gaps of a trial are short: what is long in it does not count, and needs no coarser rate
+            filled = fill_end(method, asked, memory, which == 0, since[which])
+            mine = wanted[table]
+            at = (np.cumsum(wanted) - 1)[table[mine]] * memory + row[mine], gaps.column[mine]
+            fills[k, mine] = filled.values[at]
+            if filled.down is not None and filled.up is not None:
+                down, up = np.full((2, len(gaps)), np.nan)
+                down[mine], up[mine] = filled.down[at], filled.up[at]
+        return panel, _Said(table, row, gaps, is_open, fills, down, up)
+
+    def _weights(self, track: Track, gaps: Gaps, is_open: BoolArray) -> FloatArray:
+        """The weight of each method in each cell (cells, methods): those of the fit, leaning as the stream has it."""
+        weights: FloatArray = self.judged.blend.weights[gaps.column, gaps.code]
+        lean = track.lean.shares[is_open.astype(np.intp), gaps.column]  # (cells, leaders)
+        lean = np.where(self._leans[gaps.column, gaps.code, None], lean, 0.0)
+        weights = weights * (1 - lean.sum(axis=1, keepdims=True))
+        weights[:, self._leaders] += lean
+        return weights
+
+    def _bands(self, track: Track, said: _Said) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The fills of some cells, and the ends of their intervals."""
+        gaps, is_open, scale = said.gaps, said.is_open, self.judged.scale
+        fill = mixed(said.fills, self._weights(track, gaps, is_open))
+        spread = guess_spread(self.calibration.guess, gaps.column, gaps.distance, scale, said.down, said.up)
+        low, high = self.calibration.bands(fill, spread, gaps.column, gaps.code, gaps.distance)
+        wider = np.sqrt(self._beyond(gaps.code, gaps.distance, is_open))
+        wider *= track.widths.factor(kind_of(is_open, gaps.length), gaps.column)
+        return fill, fill - (fill - low) * wider, fill + (high - fill) * wider
+
+    def _learn(self, track: Track, trial: Trial, said: _Said) -> None:
+        """Make intervals wider or narrower, and lean to other methods, by what became of hidden cells."""
+        gaps = said.gaps
+        counts = trial.counts[said.row, gaps.column] & ~np.isin(gaps.column, list(self.judged.circles))
+        column, scale = gaps.column[counts], self.judged.scale[gaps.column[counts]]
+        is_open, kind = said.is_open[counts], kind_of(said.is_open, gaps.length)[counts]
+        truth = track.values[said.row[counts], column]
+        fill, lo, hi = (part[counts] for part in self._bands(track, said))
         side = np.where(truth < fill, fill - lo, hi - fill)
-        kind = kind_of(np.full(len(column), trial.is_open), trial.length[column])
         side /= track.widths.factor(kind, column)
         miss = np.abs(truth - fill) / np.fmax(side, SAME * scale)
         fine = np.isfinite(miss)
         if fine.any():
             track.widths.learn(kind[fine], column[fine], miss[fine], self.calibration.level)
-        blend, lines = ((part[row, column] - truth) / scale for part in (found.blend, found.lines))
-        fine = np.isfinite(blend) & np.isfinite(lines)
+        blend = self.judged.blend.mix(said.fills[:, counts], column, gaps.code[counts])
+        fills = said.fills[self._leaders][:, counts]
+        blend, leaders = (blend - truth) / scale, (np.where(np.isnan(fills), blend, fills) - truth) / scale
+        fine = np.isfinite(blend) & np.isfinite(leaders).all(axis=0)
         if fine.any():
-            track.lean.learn(trial.is_open, column[fine], blend[fine], lines[fine])
-
-    def _fill(self, id: Any, track: Track, tables: list[FloatArray]) -> list[_FilledRows]:
-        """The remembered rows as they are, then with cells hidden, filled: all in one run of the network."""
-        assert track.end is not None
-        judged, memory = self.judged, track.memory
-        out = [_FilledRows(t.copy(), *(np.full_like(t, np.nan) for _ in range(4))) for t in tables]
-        gappy = [t for t in out if np.isnan(t.values[-self.lag - 1 :]).any() and not np.isnan(t.values).all()]
-        if not gappy:
-            return out
-        whole = Panel.of(
-            np.concatenate([t.values for t in gappy]),
-            self.columns,
-            starts=np.arange(len(gappy)) * memory,
-            ids=[id] * len(gappy),
-            phase=[track.end - memory + 1] * len(gappy),
-        )
-        panel = unwind(whole, judged.circles, judged.centres)
-        gaps = Gaps.of(panel.observed, panel.starts)
-        is_open = open_gaps(gaps, panel.n_rows, memory)
-        gaps = replace(gaps, code=end_class(gaps.length, is_open))
-        with np.errstate(over="ignore", invalid="ignore"):
-            # gaps of a trial are short: what is long in it does not count, and needs no coarser rate
-            is_real = np.array([t is out[0] for t in gappy])
-            blend, lines, down, up = self._blended(panel, gaps, memory, is_real)
-            alone = judged.blend.weights[gaps.column, gaps.code].max(axis=-1) > ALONE
-            lean = np.where(alone, 0.0, track.lean.share(is_open, gaps.column))
-            fill = np.where(lean > 0, blend + lean * (lines - blend), blend)
-            spread = guess_spread(self.calibration.guess, gaps.column, gaps.distance, judged.scale, down, up)
-            low, high = self.calibration.bands(fill, spread, gaps.column, gaps.code, gaps.distance)
-        wider = np.sqrt(self._beyond(gaps.code, gaps.distance, is_open))
-        wider *= track.widths.factor(kind_of(is_open, gaps.length), gaps.column)
-        low, high = fill - (fill - low) * wider, fill + (high - fill) * wider
-        self._rule(panel, gaps, fill, low, high)
-        for k, table in enumerate(gappy):
-            mine = gaps.row // memory == k
-            at = gaps.row[mine] - k * memory, gaps.column[mine]
-            for part, found in zip(table, (fill, low, high, blend, lines), strict=True):
-                part[at] = found[mine]
-        return out
+            track.lean.learn(is_open[fine], column[fine], blend[fine], leaders[:, fine])
 
     def _beyond(self, code: Any, distance: Any, is_open: BoolArray) -> FloatArray:
         """How many times longer a column has been silent than in any rehearsed gap of its class; 1 or more."""
         reach = self.calibration.reach[code]
         return np.where(is_open & (code < N_INNER), np.fmax(distance / reach, 1.0), 1.0)
-
-    def _blended(
-        self, panel: Panel, gaps: Gaps, memory: int, coarse_of: BoolArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray | None]:
-        """What the blend and what straight lines say of each gap cell, and how far off T1 thinks it may be."""
-        judged = self.judged
-        late = gaps.row % memory >= memory - self.lag - 1
-        used = np.any(judged.blend.weights[gaps.column[late], gaps.code[late]] > 0, axis=0)
-        used[0] = True
-        if self._needs_spread:
-            used |= np.array([name in ("t1", "t1 tuned") for name in judged.method_names])
-        fills = np.full((len(judged.methods), len(gaps)), np.nan)
-        down = up = None
-        for k in np.flatnonzero(used).tolist():
-            filled = fill_end(judged.methods[k], panel, memory, coarse_of)
-            fills[k] = filled.values[gaps.row, gaps.column]
-            if filled.down is not None and filled.up is not None:
-                down, up = filled.down[gaps.row, gaps.column], filled.up[gaps.row, gaps.column]
-        return judged.blend.mix(fills, gaps.column, gaps.code), fills[0], down, up
 
     def _rule(self, panel: Panel, gaps: Gaps, fill: FloatArray, low: FloatArray, high: FloatArray) -> None:
         """What a column is and the user's bounds, as in a fill of a whole table."""
@@ -361,4 +346,4 @@ class LiveFill:
         """Go on from a state that `save` wrote, with the same columns and lag."""
         from t1.live.keep import load_tracks
 
-        self.tracks = load_tracks(Path(folder), self.columns, self.lag, self.judged.memory)
+        self.tracks = load_tracks(Path(folder), self.columns, self._empty())

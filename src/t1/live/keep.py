@@ -1,6 +1,7 @@
 """The state of a live fill in a folder: safetensors and JSON."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from t1.arrays import FloatArray
 from t1.errors import InputError
 from t1.live.track import Track
 
-KIND, VERSION = "live state", 3
+KIND, VERSION = "live state", 4
 PLAIN = ("step", "end", "anchor", "anchor_row", "dropped", "repeated", "jumps", "filled_at")
 
 
@@ -32,13 +33,13 @@ def save_tracks(folder: Path, columns: tuple[str, ...], lag: int, tracks: Mappin
     checkpoint.save(folder, tensors, info)
 
 
-def load_tracks(folder: Path, columns: tuple[str, ...], lag: int, memory: int) -> dict[Any, Track]:
-    """What `save_tracks` wrote, for a fill of these columns, lag and memory."""
+def load_tracks(folder: Path, columns: tuple[str, ...], empty: Track) -> dict[Any, Track]:
+    """What `save_tracks` wrote, for a fill of these columns, whose series are like the `empty` one."""
     tensors, info = checkpoint.load(folder)
     cure = "Start without it, or with the model and the lag that it was saved with."
     if info.get("kind") != KIND or info.get("version") != VERSION:
         raise InputError(f"{folder} holds no state of a live fill", cure=cure, option="state")
-    if tuple(info["columns"]) != columns or info["lag"] != lag:
+    if tuple(info["columns"]) != columns or info["lag"] != empty.lag:
         raise InputError(
             f"the state in {folder} is of another fill: columns {', '.join(info['columns'])}, lag {info['lag']}",
             cure=cure,
@@ -48,7 +49,7 @@ def load_tracks(folder: Path, columns: tuple[str, ...], lag: int, memory: int) -
     try:
         for k, kept in enumerate(info["tracks"]):
             strays = [(row, tensors[f"stray-{k}-{i}"].numpy()) for i, row in enumerate(kept["strays"])]
-            found = Track.empty(memory, lag, len(columns))
+            found = deepcopy(empty)
             for name, array in _arrays(found).items():
                 saved = tensors[f"{name}-{k}"].numpy()
                 if saved.shape != array.shape:
@@ -70,6 +71,8 @@ def _arrays(track: Track) -> dict[str, FloatArray]:
         "fills": track.fills,
         "misses": widths.misses,
         "factors": widths.factors,
+        "drift": widths.drift,
         "errors": lean.errors,
         "count": lean.count,
+        "shares": lean.shares,
     }

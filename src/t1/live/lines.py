@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from t1.errors import InputError
-from t1.live.fill import LiveRow
+from t1.live.row import LiveRow
 
 MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "-"])
 

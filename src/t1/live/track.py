@@ -34,14 +34,14 @@ class Track:
     jumps: int = 0  # times that the clock was taken to have jumped
 
     @classmethod
-    def empty(cls, memory: int, lag: int, n_vars: int, step: int | None = None) -> Track:
+    def empty(cls, memory: int, lag: int, n_vars: int, n_leaders: int, step: int | None = None) -> Track:
         """A series of which no row has come yet."""
         return cls(
             values=np.full((memory, n_vars), np.nan),
             shown=np.full((lag + 1, n_vars), np.nan),
             fills=np.full((lag + 1, 3, n_vars), np.nan),
             widths=Widths.of_the_fit(n_vars),
-            lean=Lean.of_the_fit(n_vars),
+            lean=Lean.of_the_fit(n_vars, n_leaders),
             step=step,
         )
 

@@ -13,14 +13,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from t1.arrays import Float32Array, FloatArray, IntArray
+from t1.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from t1.data.blocks import BLOCK, column_blocks
 from t1.methods.base import Fill, Learning, Pace
 from t1.methods.memory import Memory
 from t1.methods.pooled import pooled
 from t1.methods.ridge import ridge
 from t1.methods.seasons import check_table, find_period, mean_cycle, moments
-from t1.methods.sight import CLOSE, Around, Sight
+from t1.methods.sight import CLOSE, Around, Sight, View
 from t1.panel import Panel
 
 OnShare = Callable[[float], None]  # is told which share of the work is done; may raise to end it
@@ -32,6 +32,7 @@ LEARNED_CELLS = 1 << 22  # of all columns together
 FEWEST = 20  # observed rows of a column from which a regression is learned
 MOST = 0.995  # of a value that is taken off the next one while weights are learned
 WIDE = 100  # columns
+STEPS_BACK = 6  # from one fill to those that it looks at
 AT_ONCE = 1 << 15  # cells whose features exist at once while a table is filled
 
 
@@ -65,16 +66,33 @@ class Regression:
             return self
         return replace(self, cycle=np.roll(self.cycle, phase % len(self.cycle), axis=0))
 
-    def fill(self, values: FloatArray, phase: int = 0) -> Iterator[tuple[int, FloatArray]]:
-        """The columns of `values` (time, vars) that have gaps, filled, one after the other."""
+    def fill(self, values: FloatArray, phase: int = 0, since: int = 0) -> Iterator[tuple[int, FloatArray]]:
+        """The columns of `values` (time, vars) that have gaps, filled, one after the other.
+
+        Only fills of the rows from `since` on are wanted, and of earlier rows some have no answer.
+        """
         low, high = within = self._range(values)
-        table = self._filled(values, phase, within)
+        first = self._first_needed(values, since) if since else 0
+        table = self._filled(values, phase, within, first)
         for j in table.gappy:
             column = values[:, self.columns[j]].copy()
-            gap = table.hidden[j]
+            gap = np.flatnonzero(table.hidden[j])
             fill = table.fill[j, gap].astype(np.float64) * self.scale[j] + self.centre[j]
-            column[gap] = np.clip(fill, low[j], high[j])
+            column[first + gap] = fill.clip(low[j], high[j])
             yield int(self.columns[j]), column
+
+    def _first_needed(self, values: FloatArray, since: int) -> int:
+        """The row from which on fills tell those of the rows from `since` on.
+
+        A fill looks at the rows beside its gap and, in other columns, at the rows beside these, whose fills do the
+        same. What is more than STEPS_BACK such steps away does not change it by more than rounding does.
+        """
+        seen = ~np.isnan(values[: since + 1, self.columns])
+        seen = seen[:, seen.any(axis=0)]
+        last = np.maximum.accumulate(np.where(seen, np.arange(since + 1)[:, None], 0), axis=0)
+        for _ in range(STEPS_BACK):
+            since = max(int(last[since].min(initial=since)) - 1, 0)
+        return since
 
     def told(self, values: FloatArray, phase: int = 0) -> FloatArray:
         """What the other columns and the season say of every cell (time, vars), the mean where nothing was learned."""
@@ -89,29 +107,42 @@ class Regression:
             out[:, self.columns[j]] = said * self.scale[j] + self.centre[j]
         return out
 
-    def _filled(self, values: FloatArray, phase: int, within: tuple[FloatArray, FloatArray]) -> Sight:
-        """The columns with their gaps filled, in as many rounds as there were to learn."""
-        table = Sight(values, self.columns, self.centre, self.scale, self.cycle, phase)
+    def _filled(
+        self, values: FloatArray, phase: int, within: tuple[FloatArray, FloatArray], first: int = 0
+    ) -> Sight:
+        """The columns with their gaps filled, in as many rounds as there were to learn; rows from `first` on."""
+        table = Sight(values, self.columns, self.centre, self.scale, self.cycle, phase, first)
         low, high = ((end - self.centre) / self.scale for end in within)
         gaps = {j: Around.of(table.hidden[j]) for j in table.gappy}
+        views: dict[int, list[View]] = {}
+        if (
+            sum(len(of_column.rows) for of_column in gaps.values()) <= AT_ONCE
+        ):  # else they would take much memory
+            views = {j: list(self._views(table, gaps[j], j)) for j in table.gappy}
+        learned: BoolArray = np.all(np.isfinite(self.weights), axis=2)
         for k in range(len(self.weights)):
             for j in table.gappy:
-                if np.isfinite(self.weights[k, j]).all():
-                    fill = self._expected(table, gaps[j], k, j)
-                    table.fill[j, gaps[j].rows] = np.clip(fill, low[j], high[j])
+                if learned[k, j]:
+                    fill = self._expected(table, gaps[j], views.get(j), k, j)
+                    table.fill[j, gaps[j].rows] = fill.clip(low[j], high[j])
         return table
+
+    def _views(self, table: Sight, gaps: Around, j: int) -> Iterator[View]:
+        """Where to look for what tells the cells of a column's gaps and those beside them, some rows at a time."""
+        rows = np.concatenate([gaps.rows, gaps.beside])
+        return (table.view(j, self.helpers[j], rows[i : i + AT_ONCE]) for i in range(0, len(rows), AT_ONCE))
 
     def _range(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The least and the greatest value of each column that was observed, while it was learned or here."""
         low, high = _observed_range(values[:, self.columns])
         return np.fmin(self.low, low), np.fmax(self.high, high)
 
-    def _expected(self, table: Sight, gaps: Around, k: int, j: int) -> FloatArray:
+    def _expected(self, table: Sight, gaps: Around, views: list[View] | None, k: int, j: int) -> FloatArray:
         """What the cells of a column's gaps are likely to hold, in round k."""
-        rows = np.concatenate([gaps.rows, gaps.beside])
-        parts = [rows[i : i + AT_ONCE] for i in range(0, len(rows), AT_ONCE)]
-        told = [self.weights[k, j] @ table.look(j, self.helpers[j], part) for part in parts]
-        likely, there = np.split(np.concatenate(told) + self.intercept[k, j], [len(gaps.rows)])
+        every = views or self._views(table, gaps, j)
+        parts = [self.weights[k, j] @ table.seen(view) for view in every]
+        told: FloatArray = np.concatenate(parts) + self.intercept[k, j]
+        likely, there = told[: len(gaps.rows)], told[len(gaps.rows) :]
         memory = Memory(float(self.share[k, j]), float(self.decay[k, j]))
         return likely + gaps.carried(memory, table.fill[j, gaps.beside] - there)
 
@@ -184,12 +215,16 @@ class RegressionFill:
         found: RegressionFill = learning.told_by[id(panel)][1]
         return found
 
-    def fill(self, panel: Panel) -> Fill:
-        """A series that was not learned from takes what was learned under the id None, or has no answer."""
+    def fill(self, panel: Panel, since: IntArray | None = None) -> Fill:
+        """A series that was not learned from takes what was learned under the id None, or has no answer.
+
+        Where only fills of the rows from `since` (series,) on are wanted, of earlier rows some have no answer.
+        """
         out = np.full(panel.values.shape, np.nan)
         with _one_thread(panel.n_vars):
-            for span, phase, learned in self._learned(panel):
-                for j, column in learned.fill(panel.values[span], phase):
+            for k, (span, phase, learned) in self._learned(panel):
+                wanted = 0 if since is None else int(since[k])
+                for j, column in learned.fill(panel.values[span], phase, wanted):
                     out[span, j] = column
         return Fill(out)
 
@@ -197,16 +232,17 @@ class RegressionFill:
         """What the other columns and the season say of every cell; NaN in series that were not learned from."""
         out = np.full(panel.values.shape, np.nan)
         with _one_thread(panel.n_vars):
-            for span, phase, learned in self._learned(panel):
+            for _, (span, phase, learned) in self._learned(panel):
                 out[span] = learned.told(panel.values[span], phase)
         return out
 
-    def _learned(self, panel: Panel) -> Iterator[tuple[slice, int, Regression]]:
-        """The rows and the phase of each series for which there is a regression, and that."""
-        for key, span, phase in zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True):
+    def _learned(self, panel: Panel) -> Iterator[tuple[int, tuple[slice, int, Regression]]]:
+        """The rows and the phase of each series for which there is a regression, and that; its number first."""
+        every = zip(panel.ids, panel.spans, panel.phase.tolist(), strict=True)
+        for k, (key, span, phase) in enumerate(every):
             learned = self.by_id.get(key, self.by_id.get(None))
             if learned is not None:
-                yield span, phase, learned
+                yield k, (span, phase, learned)
 
 
 def _one_thread(n_vars: int) -> AbstractContextManager[Any]:

@@ -27,19 +27,24 @@ class Around(NamedTuple):
     @classmethod
     def of(cls, hidden: BoolArray) -> "Around":
         rows = np.flatnonzero(hidden)
-        first = np.flatnonzero(np.diff(rows, prepend=-2) > 1)  # of each gap
-        size = np.diff(first, append=len(rows))
-        before, after = np.repeat(rows[first] - 1, size), np.repeat(rows[first + size - 1] + 1, size)
-        beside = np.unique(np.concatenate([before, after]))
-        beside = beside[(beside >= 0) & (beside < len(hidden))]
-        begins, ends = before < 0, after >= len(hidden)
+        padded = np.zeros(len(hidden) + 2, dtype=bool)
+        padded[1:-1] = hidden
+        # the rows beside each gap, (gaps, 2): where it begins or ends, in turns
+        ends = np.flatnonzero(padded[1:] != padded[:-1]).reshape(-1, 2)
+        ends[:, 0] -= 1
+        size = ends[:, 1] - ends[:, 0] - 1
+        beside = ends[(ends >= 0) & (ends < len(hidden))]
+        new = np.diff(beside, prepend=-1) > 0  # the row after a gap may be the one before the next
+        beside = beside[new]
+        at = np.searchsorted(beside, ends)
+        at[ends < 0] = len(beside)
+        before, after = np.repeat(ends, size, axis=0).T
         return cls(
             rows,
             beside,
-            np.where(begins, FAR, rows - before),
-            np.where(ends, FAR, after - rows),
-            np.where(begins, len(beside), np.searchsorted(beside, before)),
-            np.where(ends, len(beside), np.searchsorted(beside, after)),
+            np.where(before < 0, FAR, rows - before),
+            np.where(after >= len(hidden), FAR, after - rows),
+            *np.repeat(at, size, axis=0).T,
         )
 
     def carried(self, memory: Memory, missed: FloatArray) -> FloatArray:
@@ -48,10 +53,18 @@ class Around(NamedTuple):
         return memory.carried(self.to_before, self.to_after, missed[self.before], missed[self.after])
 
 
+class View(NamedTuple):
+    """What may tell a column in some rows."""
+
+    places: IntArray  # (features, rows), of cells of the other columns
+    season: Float32Array  # (0 or 2, rows)
+
+
 class Sight:
     """Standardised columns (vars, time) with their gaps filled so far, first by straight lines over the season.
 
-    32 bits are enough for what is learned from, and half the memory.
+    Rows before `first` only tell the season of the others. 32 bits are enough for what is learned from, and half
+    the memory.
     """
 
     def __init__(
@@ -62,45 +75,61 @@ class Sight:
         scale: FloatArray,
         cycle: FloatArray | None,
         phase: int,
+        first: int = 0,
     ) -> None:
-        self.n_rows = len(values)
-        self.hidden = np.empty((len(columns), len(values)), dtype=bool)
+        self.n_rows = len(values) - first
+        self.hidden = np.empty((len(columns), self.n_rows), dtype=bool)
         self.fill = np.empty(self.hidden.shape, dtype=np.float32)
-        self.cycle, self.phase = cycle, phase
+        self.cycle, self.phase = cycle, phase + first
         self.beside = np.empty(self.hidden.shape if cycle is not None else (0, 0), dtype=np.float32)
+        count = np.empty(len(columns), dtype=np.intp)  # of missing cells
         for block in column_blocks((len(values), len(columns))):
             z = (values[:, columns[block]] - centre[block]) / scale[block]
-            self.hidden[block] = np.isnan(z).T
-            self.fill[block] = (linear(z) if cycle is None else over_season(z, cycle[:, block], phase)).T
+            count[block] = np.isnan(z).sum(axis=0)
+            own = z[first:]
+            self.hidden[block] = np.isnan(own).T
+            lines = linear(own) if cycle is None else over_season(own, cycle[:, block], self.phase)
+            self.fill[block] = lines.T
             np.nan_to_num(self.fill[block], copy=False)  # nothing of it is known here: its mean
             if cycle is not None:
-                self.beside[block] = _one_period_away(z, cycle[:, block], phase).T
-        count = self.hidden.sum(axis=1)
+                self.beside[block] = _one_period_away(z, cycle[:, block], phase, first).T
         order = np.argsort(count, kind="stable")  # who knows most helps first
-        self.gappy: list[int] = order[count[order] > 0].tolist()
+        self.gappy: list[int] = [j for j in order.tolist() if self.hidden[j].any()]
 
     def look(self, j: int, helpers: IntArray, rows: IntArray | slice) -> Float32Array:
         """What may tell column j in some rows: (features, rows)."""
+        return self.seen(self.view(j, helpers, rows))
+
+    def view(self, j: int, helpers: IntArray, rows: IntArray | slice) -> View:
+        """Where to look for what may tell column j in some rows, however gaps are filled meanwhile."""
         at = np.arange(self.n_rows)[rows]
-        near = helpers[:CLOSE, None]
-        parts = [
-            self.fill[helpers[:, None], at],
-            self.fill[near, np.maximum(at - 1, 0)],
-            self.fill[near, np.minimum(at + 1, self.n_rows - 1)],
+        near = helpers[:CLOSE, None] * self.n_rows
+        places = [
+            helpers[:, None] * self.n_rows + at,
+            near + np.maximum(at - 1, 0),
+            near + np.minimum(at + 1, self.n_rows - 1),
         ]
+        season = np.empty((0, len(at)), dtype=np.float32)
         if self.cycle is not None:
             phase = (self.phase + at) % len(self.cycle)
-            parts += [self.cycle[phase, j].astype(np.float32)[None], self.beside[j, at][None]]
-        return np.concatenate(parts)
+            season = np.stack([self.cycle[phase, j].astype(np.float32), self.beside[j, at]])
+        return View(np.concatenate(places), season)
+
+    def seen(self, view: View) -> Float32Array:
+        """What is seen there now: (features, rows)."""
+        return np.concatenate([self.fill.take(view.places), view.season])
 
 
-def _one_period_away(z: FloatArray, cycle: FloatArray, phase: int) -> FloatArray:
-    """The mean of the nearest observations of the same phase (time, vars), of the mean cycle where there is none."""
+def _one_period_away(z: FloatArray, cycle: FloatArray, phase: int, first: int) -> FloatArray:
+    """The mean of the nearest observations of the same phase, of the mean cycle where there is none.
+
+    Of the rows from `first` on (time, vars).
+    """
     seen = np.isfinite(z)
     known = np.where(seen, z, 0).astype(np.float32)
-    before, before_weight, after, after_weight = season_beside(known, seen, len(cycle))
+    before, before_weight, after, after_weight = season_beside(known, seen, len(cycle), first)
     weight = before_weight + after_weight
-    usual = cycle[(phase + np.arange(len(z))) % len(cycle)]
+    usual = cycle[(phase + np.arange(first, len(z))) % len(cycle)]
     mean = (before * before_weight + after * after_weight) / np.maximum(weight, 1e-9)
     away: FloatArray = np.where(weight > 0, mean, usual)
     return away

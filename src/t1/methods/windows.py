@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from t1.arrays import BoolArray, Float32Array, Lengths
+from t1.data.blocks import column_blocks
 from t1.data.context import relate
 from t1.data.window import starts
 from t1.methods.seasons import season_beside
@@ -345,14 +346,15 @@ def _gap_sizes(observed: BoolArray) -> tuple[Lengths, Lengths]:
     """For every missing cell the length of its run and the distance to an observation; 0 where observed."""
     n = len(observed)
     length, distance = np.empty((2, *observed.shape), dtype=np.int32)
-    rows = np.arange(n, dtype=np.int32)
-    for j, known in enumerate(observed.T):  # column by column: tables of whole numbers are large
-        before = np.maximum.accumulate(np.where(known, rows, np.int32(-1)))
-        after = np.minimum.accumulate(np.where(known, rows, np.int32(n))[::-1])[::-1]
-        length[:, j] = np.where(known, 0, after - before - 1)
+    rows = np.arange(n, dtype=np.int32)[:, None]
+    for block in column_blocks(observed.shape):  # tables of whole numbers are large
+        known = observed[:, block]
+        before = np.maximum.accumulate(np.where(known, rows, np.int32(-1)), axis=0)
+        after = np.minimum.accumulate(np.where(known, rows, np.int32(n))[::-1], axis=0)[::-1]
+        length[:, block] = np.where(known, 0, after - before - 1)
         to_before = np.where(before < 0, n, rows - before)
         to_after = np.where(after == n, n, after - rows)
-        distance[:, j] = np.minimum(to_before, to_after)
+        distance[:, block] = np.minimum(to_before, to_after)
     return length, distance
 
 

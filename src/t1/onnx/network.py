@@ -69,8 +69,9 @@ class _Writer(Graph):
         self.n_vars = self.op("Shape", "values", start=2, end=3)
         self.n_batch = self.op("Shape", "values", start=0, end=1)
         normed = self._normalise(self.op("Transpose", "values", perm=(0, 2, 1)))
-        lines, distance = self._lines(normed)
-        rough = self._roughness(normed)
+        neighbours = self._neighbours()
+        lines, distance = self._lines(normed, *neighbours)
+        rough = self._roughness(normed, *neighbours)
         z = self._embed([lines, self.known, *self._inputs(lines, distance, rough)])
         length = self.time
         for i, depth in enumerate(self.settings["depths"]):
@@ -106,9 +107,8 @@ class _Writer(Graph):
 
     # ------------------------------------------------------------ what the network is shown
 
-    def _lines(self, normed: str) -> tuple[str, str]:
+    def _lines(self, normed: str, before: str, after: str) -> tuple[str, str]:
         """`straight_lines`."""
-        before, after = self._neighbours()
         none_before, none_after = self.op("Less", before, 0.0), self.op("Equal", after, float(self.time))
         left = self.op("Min", self.op("Where", none_before, after, before), float(self.time - 1))
         right = self.op("Max", self.op("Where", none_after, before, after), 0.0)
@@ -117,9 +117,8 @@ class _Writer(Graph):
         to_after = self.op("Where", none_after, float(self.time), self.op("Sub", after, self.steps))
         return lines, self.op("Min", to_before, to_after)
 
-    def _roughness(self, normed: str) -> str:
+    def _roughness(self, normed: str, before: str, after: str) -> str:
         """`roughness`: the error of straight lines where it can be seen, (batch, vars, 1)."""
-        before, after = self._neighbours()
         before, after = self._shift(before, 1, -1.0), self._shift(after, -1, float(self.time))
         both = self.op(
             "And", self.op("GreaterOrEqual", before, 0.0), self.op("Less", after, float(self.time))
