@@ -20,6 +20,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -141,7 +142,8 @@ def run(a: argparse.Namespace) -> None:
             elif a.saits:
                 method, made = "saits", lambda *cells: saits(*cells, a.saits)
             else:
-                method, made = "blend tuned" if a.tune else "blend", lambda *cells: ours(*cells, a.tune)
+                beside = not a.tune and (name, scenario, "iterative", None) not in done
+                method, made = "blend tuned" if a.tune else "blend", partial(ours, tune=a.tune, beside=beside)
             budget = {"budget": a.saits or a.tune} if a.saits or a.tune else {}
             if (name, scenario, method, budget.get("budget")) in done:
                 continue
@@ -153,8 +155,8 @@ def run(a: argparse.Namespace) -> None:
             print(f"{name} {scenario}: {best}", flush=True)
 
 
-def ours(panel: Panel, truth: np.ndarray, hidden: np.ndarray, tune: float) -> list[dict]:
-    """Every default method, the blend, and its intervals."""
+def ours(panel: Panel, truth: np.ndarray, hidden: np.ndarray, tune: float, beside: bool) -> list[dict]:
+    """Every default method, the blend, and its intervals; `beside` them scikit-learn's."""
     began = time.perf_counter()
     # processor time, so that a busy machine does not shorten what is measured
     budget = Budget(tune, time.process_time(), time.process_time) if tune else None
@@ -171,7 +173,7 @@ def ours(panel: Panel, truth: np.ndarray, hidden: np.ndarray, tune: float) -> li
         values = method.fill(panel).values
         values = np.where(np.isfinite(values), values, linear)
         made.append(score(method.name, values, truth, hidden, scale, linear, time.perf_counter() - began))
-    if not tune:
+    if beside:
         began = time.perf_counter()
         values = fit_of("iterative")(panel, Learning()).fill(panel).values
         made.append(score("iterative", values, truth, hidden, scale, linear, time.perf_counter() - began))

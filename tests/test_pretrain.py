@@ -28,7 +28,7 @@ from t1.pretrain.masks import draw_gaps
 from t1.pretrain.sampler import WIDTHS, Sampler
 from t1.pretrain.told import draw_stretch
 from t1.pretrain.window import draw_window
-from t1.weights import load_pretrained, save_pretrained
+from t1.weights import load_pretrained, read_card, save_pretrained
 from t1.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -372,6 +372,8 @@ def test_a_run_starts_from_exported_weights_of_the_same_network(corpus, tmp_path
     weights = [load_pretrained(tmp_path / name).state_dict() for name in ("weights", "again")]
     for name, tensor in weights[0].items():
         torch.testing.assert_close(tensor, weights[1][name], atol=1e-6, rtol=0)
+    trained = read_card(tmp_path / "again")["trained"]
+    assert trained["settings"]["started_from"]["steps"] == 2
     with pytest.raises(InputError, match="other settings"):
         pretrain(corpus, tmp_path / "third", {**TINY, "channels": 8}, steps=1, start=tmp_path / "weights")
 

@@ -26,7 +26,7 @@ from t1.progress import OnProgress
 from t1.schedule import TrainConfig
 from t1.source import Source
 from t1.train import FitResult, fit_source
-from t1.weights import load_pretrained, save_pretrained
+from t1.weights import load_pretrained, read_card, save_pretrained
 from t1.workers import Workers, join_workers
 
 SETTINGS = "pretrain.json"
@@ -51,6 +51,7 @@ class PretrainSettings:
     average: float = 0.999
     warmup_steps: int = 300
     cooldown: float = 0.25
+    started_from: Mapping[str, Any] | None = None  # steps, hours and checksum of the weights it began with
 
     def __post_init__(self) -> None:
         for name in ("inputs", "quantiles"):  # settings read from JSON bring lists
@@ -140,6 +141,9 @@ def pretrain(
     network = chosen.new_network()
     if start is not None and not resume:
         _begin_with(network, load_pretrained(start))
+        card = read_card(start)
+        earlier = {name: card["trained"].get(name) for name in ("steps", "hours")}
+        chosen = dataclasses.replace(chosen, started_from={**earlier, "sha256": card["sha256"]})
     with join_workers() as workers:
         source = chosen.source(corpus, workers)
         if workers.first and not (folder / SETTINGS).exists():
