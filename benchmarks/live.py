@@ -38,8 +38,8 @@ def traffic() -> pd.DataFrame:
     return table.set_axis(pd.date_range("2012-03-01", periods=len(table), freq="5min"))
 
 
-# the rehearsal of ends was tuned on ETTh1, Weather and airports, how widths follow a stream on Weather, airports, ETTm1
-# and traffic; the others (ETTh2, ETTm2, Exchange, PM2.5) are to check that
+# the rehearsal of ends was tuned on ETTh1, Weather and airports, how a stream is followed on Weather, airports, ETTm1,
+# Exchange and ETTh2; the others (ETTm2, PM2.5, Weather10) are to check that
 TABLES = {
     "ETTh1": lambda: read("ETT-small/ETTh1.csv"),
     "Weather": lambda: read("weather/weather.csv").iloc[:, :10].resample("1h").first(),

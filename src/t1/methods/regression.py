@@ -20,7 +20,7 @@ from t1.methods.memory import Memory
 from t1.methods.pooled import pooled
 from t1.methods.ridge import ridge
 from t1.methods.seasons import check_table, find_period, mean_cycle, moments
-from t1.methods.sight import CLOSE, Around, Sight, View
+from t1.methods.sight import CLOSE, Around, Features, Sight
 from t1.panel import Panel
 
 OnShare = Callable[[float], None]  # is told which share of the work is done; may raise to end it
@@ -114,7 +114,7 @@ class Regression:
         table = Sight(values, self.columns, self.centre, self.scale, self.cycle, phase, first)
         low, high = ((end - self.centre) / self.scale for end in within)
         gaps = {j: Around.of(table.hidden[j]) for j in table.gappy}
-        views: dict[int, list[View]] = {}
+        views: dict[int, list[Features]] = {}
         if (
             sum(len(of_column.rows) for of_column in gaps.values()) <= AT_ONCE
         ):  # else they would take much memory
@@ -127,7 +127,7 @@ class Regression:
                     table.fill[j, gaps[j].rows] = fill.clip(low[j], high[j])
         return table
 
-    def _views(self, table: Sight, gaps: Around, j: int) -> Iterator[View]:
+    def _views(self, table: Sight, gaps: Around, j: int) -> Iterator[Features]:
         """Where to look for what tells the cells of a column's gaps and those beside them, some rows at a time."""
         rows = np.concatenate([gaps.rows, gaps.beside])
         return (table.view(j, self.helpers[j], rows[i : i + AT_ONCE]) for i in range(0, len(rows), AT_ONCE))
@@ -137,7 +137,9 @@ class Regression:
         low, high = _observed_range(values[:, self.columns])
         return np.fmin(self.low, low), np.fmax(self.high, high)
 
-    def _expected(self, table: Sight, gaps: Around, views: list[View] | None, k: int, j: int) -> FloatArray:
+    def _expected(
+        self, table: Sight, gaps: Around, views: list[Features] | None, k: int, j: int
+    ) -> FloatArray:
         """What the cells of a column's gaps are likely to hold, in round k."""
         every = views or self._views(table, gaps, j)
         parts = [self.weights[k, j] @ table.seen(view) for view in every]

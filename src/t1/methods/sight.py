@@ -53,7 +53,7 @@ class Around(NamedTuple):
         return memory.carried(self.to_before, self.to_after, missed[self.before], missed[self.after])
 
 
-class View(NamedTuple):
+class Features(NamedTuple):
     """What may tell a column in some rows."""
 
     places: IntArray  # (features, rows), of cells of the other columns
@@ -100,7 +100,7 @@ class Sight:
         """What may tell column j in some rows: (features, rows)."""
         return self.seen(self.view(j, helpers, rows))
 
-    def view(self, j: int, helpers: IntArray, rows: IntArray | slice) -> View:
+    def view(self, j: int, helpers: IntArray, rows: IntArray | slice) -> Features:
         """Where to look for what may tell column j in some rows, however gaps are filled meanwhile."""
         at = np.arange(self.n_rows)[rows]
         near = helpers[:CLOSE, None] * self.n_rows
@@ -113,9 +113,9 @@ class Sight:
         if self.cycle is not None:
             phase = (self.phase + at) % len(self.cycle)
             season = np.stack([self.cycle[phase, j].astype(np.float32), self.beside[j, at]])
-        return View(np.concatenate(places), season)
+        return Features(np.concatenate(places), season)
 
-    def seen(self, view: View) -> Float32Array:
+    def seen(self, view: Features) -> Float32Array:
         """What is seen there now: (features, rows)."""
         return np.concatenate([self.fill.take(view.places), view.season])
 
