@@ -25,8 +25,8 @@ of persons.
 
 ## Limits
 
-- It sees 96 rows at a time, the neighbouring periods of each column and a linear relation between columns
-  learned from the whole table. What lies further away, and is neither periodic nor linear, it does not see.
+- It sees 96 rows at a time, the neighbouring periods of each column and what a linear regression of each column,
+  learned from the whole table, says. What lies further away, and is neither periodic nor linear, it does not see.
   Longer gaps are filled at a coarser rate.
 - Where linear interpolation is nearly exact it is no better; then the rehearsal leaves the gap to linear
   interpolation.
