@@ -61,13 +61,25 @@ def seasonal(dataset: Dataset, seed: int) -> Windows:
 @FITTED.add("t1-zero")
 def t1_zero(dataset: Dataset, seed: int) -> Windows:
     """The pretrained T1, untrained here: the training rows only tell the period and how columns relate."""
+    from t1.data.context import explained
+    from t1.methods.regression import learn_regression
     from t1.methods.windows import Relation, fill_windows
     from t1.weights import load_pretrained
 
     rows = training_rows(dataset)
     sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), 8192)).astype(np.intp)]
-    relation, period, network = Relation.of(sample.astype(np.float32)), find_period(rows), load_pretrained()
-    return lambda shown: fill_windows(network, shown.astype(np.float32), period, relation).astype(np.float64)
+    period, network = find_period(rows), load_pretrained()
+    # a window does not say where in a season it begins, so the regression has none
+    regression = learn_regression(rows, None, every=True)
+    trust = explained(rows, regression.told(rows)).astype(np.float32)
+    relation = Relation.of(sample.astype(np.float32))._replace(trust=trust)
+
+    def fill(shown: FloatArray) -> FloatArray:
+        said = np.stack([regression.told(one) for one in shown]).astype(np.float32)
+        filled = fill_windows(network, shown.astype(np.float32), period, relation, said)
+        return filled.astype(np.float64)
+
+    return fill
 
 
 def _row_by_row(rows: RowImputer) -> Windows:

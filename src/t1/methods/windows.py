@@ -100,13 +100,22 @@ def fill_series(
 
 
 def fill_windows(
-    network: Network, values: Float32Array, period: int | None, relation: Relation
+    network: Network,
+    values: Float32Array,
+    period: int | None,
+    relation: Relation,
+    said: Float32Array | None = None,
 ) -> Float32Array:
-    """Fill windows (batch, time, vars) in standard units, NaN where missing, each from itself alone; both ways."""
+    """Fill windows (batch, time, vars) in standard units, NaN where missing, each from itself alone; both ways.
+
+    `said` (batch, time, vars) is what a regression says of every cell; without it the `relation` speaks.
+    """
     n, time, n_vars = values.shape
     short = _window(network) - time
     if short:  # missing rows at the end
-        values = np.pad(values, ((0, 0), (0, short), (0, 0)), constant_values=np.nan)
+        pad = ((0, 0), (0, short), (0, 0))
+        values = np.pad(values, pad, constant_values=np.nan)
+        said = None if said is None else np.pad(said, pad, mode="edge")
     observed = ~np.isnan(values)
     known = np.where(observed, values, 0).astype(np.float32)
     wide = (values.shape[1], n * n_vars)  # all windows side by side: each looks for its own periods
@@ -118,8 +127,15 @@ def fill_windows(
     at_once = max(1, ROWS // n_vars)
     for i in range(0, n, at_once):
         some = slice(i, i + at_once)
-        season_of = [x[some] for x in beside]
-        out[some] = _levels(network, known[some], observed[some], season_of, relation, both_ways=True)[0]
+        out[some] = _levels(
+            network,
+            known[some],
+            observed[some],
+            [x[some] for x in beside],
+            relation,
+            said=None if said is None else said[some],
+            both_ways=True,
+        )[0]
     return np.where(observed, values, out)[:, :time]
 
 
