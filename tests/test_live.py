@@ -21,13 +21,15 @@ import t1
 from t1.cli import main
 from t1.fill.ends import end_class, open_gaps, rehearse_ends
 from t1.fill.gaps import Gaps
-from t1.live.adapt import CLOSED, LONG_OPEN, OPEN, Lean, Widths, draw_trial, kind_of
+from t1.live.adapt import KINDS, Lean, Widths, draw_trial, kind_of
 from t1.live.fill import LiveFill
 from t1.live.row import FINAL, NEWEST, REVISED
 from t1.panel import Panel
 
 ROOT = Path(__file__).parents[1]
 HOUR = np.timedelta64(1, "h")
+
+OPEN = 2  # the kind of open gaps of 2 to 5 rows
 
 
 def waves(n: int, seed: int = 0) -> np.ndarray:
@@ -238,12 +240,13 @@ def test_widths_stay_within_bounds_and_learn_each_column():
         widths.learn(kind, column, np.abs(rng.normal(0, [2, 2, 0.5], 3)) / 1.645, 0.9)
     of_open = widths.factor(np.array([OPEN] * 3), np.arange(3))
     assert 1.5 < of_open[0] < 2.9 and of_open[2] < 1.0 and of_open[2] < of_open[1] < 2.9
-    assert (widths.factors[[CLOSED, LONG_OPEN]] == 1.0).all()  # they learn from their own
+    assert (np.delete(widths.factors, OPEN, axis=0) == 1.0).all()  # they learn from their own
     for size, bound in ((1e9, 10.0), (0.0, 0.1)):
         for _ in range(100):
             widths.learn(kind, column, np.full(3, size), 0.9)
         np.testing.assert_allclose(widths.factors[OPEN], bound)
-    assert kind_of(np.array([False, True, True]), [9, 5, 6]).tolist() == [CLOSED, OPEN, LONG_OPEN]
+    is_open = np.array([False, *[True] * 6])
+    assert kind_of(is_open, [9, 1, 2, 5, 6, 23, 24]).tolist() == [0, 1, OPEN, OPEN, 3, 3, KINDS - 1]
 
 
 def test_widths_of_all_columns_follow_whether_intervals_have_held_of_late():
@@ -258,7 +261,7 @@ def test_widths_of_all_columns_follow_whether_intervals_have_held_of_late():
     assert widths.drift[OPEN] > settled + 0.3 and widths.factor(kind, np.array([1])) > 1.3 * other
     for _ in range(200):
         widths.learn(kind, column, np.zeros(1), 0.9)
-    assert widths.drift[OPEN] < 0 and (widths.drift[[CLOSED, LONG_OPEN]] == 0).all()
+    assert widths.drift[OPEN] < 0 and (np.delete(widths.drift, OPEN) == 0).all()
 
 
 def test_fills_lean_to_a_method_only_where_it_is_clearly_better():

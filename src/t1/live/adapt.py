@@ -29,8 +29,9 @@ ENOUGH = (
 STEP = 0.05  # by which widths grow for a rehearsed cell that is outside; for each inside they shrink by a ninth of it
 FURTHEST = 10.0  # times as wide or as narrow as those of the fit
 SAME = 1e-9  # of a column's spread: no difference
-CLOSED, OPEN, LONG_OPEN = 0, 1, 2  # kinds of gaps: a later row has ended it; none has, since few rows or many
-LONG = 6  # rows
+# kinds of gaps: those that a later row has ended, and open ones by how many rows they have, in the classes of a fit
+AGES = np.array([1, 2, 6, 24])  # rows from which on
+KINDS = 1 + len(AGES)
 LEANS = np.array([0.25, 0.5, 0.75, 1.0])  # shares of one method in a fill
 FORGET = 0.95  # what the error at a cell of a column counts for when the next one is known
 FEWEST = 8.0  # rehearsed cells before fills lean at all
@@ -51,7 +52,7 @@ class Widths:
 
     @classmethod
     def of_the_fit(cls, n_vars: int) -> Widths:
-        return cls(np.full((3, n_vars, KEPT), np.nan), np.ones((3, n_vars)), np.zeros(3))
+        return cls(np.full((KINDS, n_vars, KEPT), np.nan), np.ones((KINDS, n_vars)), np.zeros(KINDS))
 
     def factor(self, kind: IntArray, column: IntArray) -> FloatArray:
         """How many times wider the intervals of some cells are."""
@@ -98,7 +99,7 @@ def _renew(factors: FloatArray, misses: FloatArray, columns: IntArray, level: fl
 
 def kind_of(is_open: BoolArray, length: npt.ArrayLike) -> IntArray:
     """The kind of gap that some cells lie in, by whether it is open and how many rows it has."""
-    return np.where(is_open, np.where(np.asarray(length) < LONG, OPEN, LONG_OPEN), CLOSED)
+    return np.where(is_open, np.searchsorted(AGES, length, side="right"), 0)
 
 
 def _like_the_fit(level: float) -> FloatArray:
