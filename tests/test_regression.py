@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from t1.fill.fit import LARGE, _to_judge
+from t1.fill.fit import _to_judge
 from t1.fill.rehearsal import rehearse
-from t1.methods.base import Learning
+from t1.methods.base import LARGE, Learning
 from t1.methods.catalog import fit_of
 from t1.methods.memory import Memory
 from t1.methods.regression import learn_regression, regression
 from t1.methods.ridge import PENALTIES, ridge
 from t1.methods.simple import linear
+from t1.methods.t1 import T1Fill
 from t1.panel import Panel
 
 NAN = np.nan
@@ -166,11 +167,15 @@ def test_a_series_that_the_regression_never_saw_has_no_answer():
 
 
 def test_a_large_table_or_one_without_weights_does_without():
-    learning = Learning()
-    assert "t1-rest" in _to_judge(None, learning, LARGE) and "t1-rest" not in _to_judge(
-        None, learning, LARGE + 1
-    )
-    assert "t1-rest" not in _to_judge(None, Learning(weights="none"), 1000)
+    values = np.random.default_rng(0).normal(size=(200, 3)).cumsum(axis=0)
+    small, large = Panel.of(values), Panel.of(np.zeros((LARGE // 2 + 1, 2)))
+    assert "t1-rest" in _to_judge(None, Learning(), small)
+    assert "t1-rest" not in _to_judge(None, Learning(), large)
+    assert "t1-rest" not in _to_judge(None, Learning(weights="none"), small)
+    sample = Learning(cells=LARGE + 1)  # of a large table
+    assert "t1-rest" not in _to_judge(None, sample, small)
+    assert T1Fill.fit(small, sample).regression is None
+    assert T1Fill.fit(small, Learning()).regression is not None
 
 
 def test_methods_that_learn_are_judged_without_the_cells_of_one_fold():

@@ -137,6 +137,7 @@ def fit_sample(
         rows = slice(int(begin), int(end))
         panels.append(_place(_Rows.of(file, rows), file.columns, {None: first}).panel)
     learning = options.learning(began, every=every, on_progress=on_progress, should_stop=should_stop)
+    learning.cells = pieces.n_rows * len(file.columns)
     judged = judge(Panel.stack(panels), learning, options, file.kinds)
     return FittedFill(judged, {"time": file.time_column, "id": file.id_column}, file.kinds)
 

@@ -33,7 +33,7 @@ from t1.methods.regression import RegressionFill
 from t1.methods.related import RelatedFill
 from t1.methods.rest import AnyT1, RestFill
 from t1.methods.seasons import find_periods, moments
-from t1.methods.t1 import LARGE, T1Fill
+from t1.methods.t1 import T1Fill
 from t1.panel import Panel
 
 
@@ -69,7 +69,7 @@ def fit_panel(
     panel = unwind(panel, circles)
     learning.notes += _slow_columns(panel)
     learning.follows = _follows(panel.columns, kinds)
-    names = _to_judge(method, learning, panel.values.size)
+    names = _to_judge(method, learning, panel)
     with np.errstate(over="ignore", invalid="ignore"):
         learning.tell("hiding cells to judge by")
         # of all cells: with a quarter of a sparse panel hidden, seasons are missed or seen where there are none
@@ -86,7 +86,7 @@ def fit_panel(
     return replace(fitted, circles=circles, centres=centres(panel, circles))
 
 
-def _to_judge(method: str | None, learning: Learning, n_cells: int) -> list[str]:
+def _to_judge(method: str | None, learning: Learning, panel: Panel) -> list[str]:
     """The names of the methods: the one that was asked for beside linear, or all that serve every table."""
     if method == "related" and not learning.follows:
         raise InputError("no column is a copy or a sum of others", cure="Choose another.", option="method")
@@ -95,7 +95,7 @@ def _to_judge(method: str | None, learning: Learning, n_cells: int) -> list[str]
     defaults = [name for name, entry in METHODS.items() if entry.default]
     left_out = {"related"} if not learning.follows else set()
     # without pretrained weights T1 is trained, and once only; a large table would take twice as long
-    left_out |= {"t1-rest"} if learning.weights == "none" or n_cells > LARGE else set()
+    left_out |= {"t1-rest"} if learning.weights == "none" or learning.is_large(panel) else set()
     return [name for name in defaults if name not in left_out]
 
 

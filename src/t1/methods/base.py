@@ -14,6 +14,7 @@ from t1.panel import Panel
 from t1.progress import OnProgress, Progress
 from t1.schedule import Clock
 
+LARGE = 1_000_000  # cells of a table that T1 fills once, without what a regression says of every cell
 SLACK = 0.03  # of a budget: estimates are never right
 
 
@@ -57,6 +58,7 @@ class Learning:
     follows: dict[int, tuple[int, ...]] = field(
         default_factory=dict
     )  # columns that are copies or sums of others
+    cells: int = 0  # of the table that is filled in the end, where the panel is only a sample of it
     every: bool = False  # learn about every column, also those without gaps: the fit is to be kept
     weights: Any = None  # pretrained weights to start from: a path, "none", or None for the shipped ones
     engine: str = "torch"  # what runs the pretrained network: torch, or onnx
@@ -71,6 +73,10 @@ class Learning:
         """The clock that a training has to go by: that of the budget."""
         by_processor = self.budget is not None and self.budget.clock is process_time
         return "cpu" if by_processor else "wall"
+
+    def is_large(self, panel: Panel) -> bool:
+        """Whether what takes as long as T1 again has to be left out."""
+        return max(panel.values.size, self.cells) > LARGE
 
     def left(self) -> float:
         return np.inf if self.budget is None else self.budget.left()

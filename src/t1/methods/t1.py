@@ -21,7 +21,6 @@ from t1.weights import load_pretrained
 
 WINDOW = 96  # rows of the pretrained network
 BOTH_WAYS = 100_000  # cells of a table that is filled both ways: larger ones would take too long
-LARGE = 1_000_000  # cells of a table from which on a regression takes too long to say something of every cell
 SAMPLE = 8192  # rows from which the relation of columns is learned
 
 
@@ -43,7 +42,7 @@ class T1Fill:
     def fit(cls, panel: Panel, learning: Learning) -> Self:
         """Nothing is trained but a regression: T1 is told what it says of every cell."""
         plain = cls.alone(panel, learning)
-        if len(plain.groups) > 1 or panel.values.size > LARGE:
+        if len(plain.groups) > 1 or learning.is_large(panel):
             return plain
         try:
             regression = RegressionFill.of_every(panel, learning)
