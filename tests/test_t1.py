@@ -345,7 +345,8 @@ def some_windows(n_vars: int, batch: int = 3, seed: int = 1, window: int = 24) -
     draw = torch.rand(x.shape, generator=generator)
     season = [torch.rand(x.shape, generator=generator) for _ in range(4)]
     relation = [torch.rand(batch, *s, generator=generator) for s in ((n_vars, n_vars), (n_vars,), (n_vars,))]
-    return Batch(x, draw < 0.6, draw > 0.8, context=Context(*season, *relation))
+    said = torch.where(torch.arange(n_vars) % 2 == 0, torch.nan, x + 0.1)  # of every other variable
+    return Batch(x, draw < 0.6, draw > 0.8, context=Context(*season, *relation, said))
 
 
 @pytest.mark.parametrize(
