@@ -158,11 +158,9 @@ def _towards(
     """
     if not len(cells):
         return _pruned(from_)
-    _, which = np.unique(event[cells], return_inverse=True)
-    size = np.bincount(which)
     saved = np.abs(from_ @ errors[:, cells]) - np.abs(to @ errors[:, cells])
-    by_event = np.bincount(which, weights=saved) / size
-    n = len(size)
+    by_event = _by_event(saved, event[cells])
+    n = len(by_event)
     clear = 0.0
     if n >= FEWEST and by_event.any():
         clear = float(by_event.mean() / max(by_event.std(ddof=1) / np.sqrt(n), 1e-12)) - LUCK
@@ -258,17 +256,21 @@ class _Gain(NamedTuple):
 def _gain(weights: FloatArray, errors: FloatArray, event: IntArray) -> _Gain:
     if not errors.shape[1]:
         return _Gain(0.0, np.inf, 0)
-    gain = np.abs(errors[0]) - np.abs(weights @ errors)
-    _, which = np.unique(event, return_inverse=True)
-    size = np.bincount(which)
-    by_event = np.bincount(which, weights=gain) / size
-    base = float((np.bincount(which, weights=np.abs(errors[0])) / size).mean())
+    by_event = _by_event(np.abs(errors[0]) - np.abs(weights @ errors), event)
+    base = float(_by_event(np.abs(errors[0]), event).mean())
     n = len(by_event)
     if n < FEWEST:
         return _Gain(0.0, np.inf, n)
     if base <= 0:  # linear is exact: nothing can be saved, but everything lost
         return _Gain(-1.0 if by_event.min() < 0 else 0.0, 0.0, n)
     return _Gain(float(by_event.mean()) / base, float(by_event.std(ddof=1) / np.sqrt(n)) / base, n)
+
+
+def _by_event(values: FloatArray, event: IntArray) -> FloatArray:
+    """The mean of the values (cells,) of each event."""
+    _, which = np.unique(event, return_inverse=True)
+    means: FloatArray = np.bincount(which, weights=values) / np.bincount(which)
+    return means
 
 
 class _Belief(NamedTuple):

@@ -260,7 +260,7 @@ class _Judged:
         start = next((m for m in methods if type(m) is T1Fill), None)
         for k, fitted in enumerate(methods):  # what a tuned network was told of the table is better known now
             if isinstance(fitted, T1Fill) and fitted is not start and start is not None:
-                methods[k] = fitted.again(panel, self.learning)
+                methods[k] = fitted.knowing(start)
                 if used[k]:
                     methods[k] = self._tuned_on(methods[k], panel)
         return tuple(methods)

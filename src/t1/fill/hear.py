@@ -41,10 +41,7 @@ def hear(fit: Fit, r: Rehearsal, learning: Learning, *, quick: bool) -> Heard:
         isinstance(fitted, T1Fill) and fitted.regression is not None
     )
     if regressed and r.known < NEARLY_ALL:
-        again = (
-            fitted.again if isinstance(fitted, T1Fill) else fit
-        )  # a network that was tuned is not tuned again
-        filled = _filled_by_fold(again, r, learning, stride)
+        filled = _filled_by_fold(fitted, fit, r, learning, stride)
     else:
         filled = _filled(fitted, r.panel, stride)
     return heard_of(fitted, filled, r, clock() - began)
@@ -62,13 +59,19 @@ def _filled(fitted: FittedMethod, panel: Panel, stride: int) -> Fill:
     return fitted.fill(panel, stride=stride) if isinstance(fitted, AnyT1) else fitted.fill(panel)
 
 
-def _filled_by_fold(fit: Fit, r: Rehearsal, learning: Learning, stride: int) -> Fill:
+def _filled_by_fold(fitted: FittedMethod, fit: Fit, r: Rehearsal, learning: Learning, stride: int) -> Fill:
     """The copies, those of each fold by what was learned without its hidden cells alone.
 
     A regression that lacks the hidden cells of all folds is worse than the one that fills in the end, and would be
     thought too little of beside a network that need not learn.
     """
-    parts = [_filled(fit(masked, learning), copies, stride) for masked, copies, _ in r.by_fold]
+
+    def without(masked: Panel) -> FittedMethod:
+        if isinstance(fitted, T1Fill):  # a network that was tuned is not tuned again
+            return fitted.knowing(T1Fill.fit(masked, learning))
+        return fit(masked, learning)
+
+    parts = [_filled(without(masked), copies, stride) for masked, copies, _ in r.by_fold]
     down, up = [p.down for p in parts if p.down is not None], [p.up for p in parts if p.up is not None]
     return Fill(
         np.concatenate([part.values for part in parts]),

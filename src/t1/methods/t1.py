@@ -66,9 +66,8 @@ class T1Fill:
             both_ways=len(groups) == 1 and panel.values.size <= BOTH_WAYS,
         )
 
-    def again(self, panel: Panel, learning: Learning) -> Self:
-        """The same network, with what there is to know of another panel of these columns."""
-        known = T1Fill.fit(panel, learning)
+    def knowing(self, known: T1Fill) -> Self:
+        """The same network, with what another fit knows of a panel of these columns."""
         return replace(
             self,
             scaler=known.scaler,

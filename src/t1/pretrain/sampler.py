@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.random import default_rng
 
-from t1.arrays import FloatArray
+from t1.arrays import BoolArray, Float32Array, FloatArray
 from t1.data.context import relate, weighted_mean
 from t1.models.base import Batch, Context
 from t1.pretrain.corpus import CorpusTable, fingerprint
@@ -22,9 +22,7 @@ WINDOWS, TABLES, STRETCHES = 1, 2, 3  # streams of random numbers
 POOL = 48  # synthetic tables at a time, of which every fourth is wide
 POOL_STEPS = 64  # after so many steps there are new ones
 SYNTHETIC_ROWS = 1024
-PER_STRETCH = (
-    4  # windows of a stretch that a regression has told, which takes as long as a few windows to draw
-)
+PER_STRETCH = 4  # windows of a stretch that a regression has told: to draw one takes as long as a few windows
 MANY_ROWS = 5000  # a longer table is not drawn more often
 
 
@@ -98,18 +96,12 @@ class Sampler:
             return None
         hidden = np.stack([s.hidden[at] for s, at in windows])
         values = np.stack([s.values[at] for s, at in windows])
-        seen = np.isfinite(values)
         known = [
             *np.stack([s.season[:, at] for s, at in windows], 1),
             *(np.stack(parts) for parts in zip(*(s.relation for s, _ in windows), strict=True)),
             np.stack([s.said[at] for s, at in windows]),
         ]
-        return Batch(
-            torch.tensor(np.where(seen, values, 0)),
-            torch.tensor(seen & ~hidden),
-            torch.tensor(hidden),
-            context=Context(*map(torch.tensor, known)),
-        )
+        return _tensors(values, hidden, known)
 
     def _synthetic(self, step: int) -> list[CorpusTable]:
         number = step // POOL_STEPS
@@ -130,13 +122,18 @@ class Sampler:
         if self.relation:
             nothing = np.full(values.shape, np.nan, dtype=np.float32)  # is said by a regression
             known += [*relate(np.stack([w.surroundings for w in windows])), nothing]
-        seen = np.isfinite(values)
-        return Batch(
-            torch.tensor(np.where(seen, values, 0)),
-            torch.tensor(seen & ~hidden),
-            torch.tensor(hidden),
-            context=Context(*map(torch.tensor, known)),
-        )
+        return _tensors(values, hidden, known)
+
+
+def _tensors(values: Float32Array, hidden: BoolArray, known: Sequence[Float32Array]) -> Batch:
+    """Windows (windows, time, vars), NaN where missing, and what is known beyond them, in the order of Context."""
+    seen = np.isfinite(values)
+    return Batch(
+        torch.tensor(np.where(seen, values, 0)),
+        torch.tensor(seen & ~hidden),
+        torch.tensor(hidden),
+        context=Context(*map(torch.tensor, known)),
+    )
 
 
 def _chances(tables: Sequence[CorpusTable]) -> FloatArray:
