@@ -437,3 +437,33 @@ def test_tuned_t1_is_judged_without_the_hidden_cells_and_goes_on_with_all(monkey
     trained.clear()
     fit_panel(panel, Learning(budget=Budget(12.0)), method="t1")
     assert trained[0][1] > 4  # two fifths of so little would be too little: it is judged after all of it
+
+
+def test_in_later_rounds_a_tuned_network_is_as_much_better_as_in_the_first(monkeypatch):
+    """It has learned from the cells that those hide, so it is not heard there."""
+
+    def train(cls, start, panel, learning, seconds, **_):
+        parts = (
+            start.scaler,
+            start.groups,
+            start.relations,
+            start.periods,
+        )  # no regression: it fills otherwise
+        return cls(copy.deepcopy(start.network), *parts), None
+
+    heard, real = [], module._evidence
+    monkeypatch.setattr(TunedFill, "train", classmethod(train))
+    monkeypatch.setattr(
+        module, "_evidence", lambda rounds, all_heard: heard.append(all_heard) or real(rounds, all_heard)
+    )
+    table = driven(500)
+    table[100:110, 1] = np.nan
+    fit_panel(Panel.of(table, starts=[0]), Learning(budget=Budget(60.0)), method="t1")
+    by_name = {of_method[0].fitted.name: of_method for of_method in heard[0]}
+    untuned, tuned = by_name["t1"], by_name["t1 tuned"]
+    assert len(tuned) == len(untuned) > 1
+    shares = tuned[1].errors / untuned[1].errors
+    assert shares == pytest.approx(shares[0]) and shares[0] != 1
+    sizes = [np.abs(h[0].errors).sum() for h in (tuned, untuned)]
+    assert shares[0] == pytest.approx(sizes[0] / sizes[1], rel=0.3)  # columns count by their spread
+    assert tuned[1].down == pytest.approx(shares[0] * untuned[1].down)

@@ -231,6 +231,24 @@ def test_a_table_with_many_gaps_or_many_cells_is_rehearsed_once():
     assert len(rehearse_until_clear(panel_of(large, [0]), rng)) == 1
 
 
+def test_with_time_a_table_of_middle_size_is_rehearsed_again():
+    observed = np.ones((2000, 12), dtype=bool)
+    observed[60:90, 1] = False
+    panel = panel_of(observed, [0])
+    rounds = [len(rehearse_until_clear(panel, np.random.default_rng(0), n)) for n in (20_000, 100_000)]
+    assert rounds[0] == 1 < rounds[1]
+
+
+def test_the_copies_of_a_wide_table_are_short():
+    """Judging takes as long as copies are large, and so many columns show enough in few rows."""
+    wide = np.ones((3000, 500), dtype=bool)
+    for j in range(0, 500, 5):
+        wide[5 * j + 7 : 5 * j + 20, j] = False
+    r = again(wide)
+    assert r.panel.n_rows < 3 * 600
+    assert len(np.unique(r.event)) > 300
+
+
 @pytest.mark.parametrize("n_vars", [3, 12])
 def test_runs_one_by_one_and_all_at_once_are_laid_alike(monkeypatch, n_vars):
     observed = with_outages(700, n_vars, rate=0.08, n=9, length=30)

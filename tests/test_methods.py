@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from closed_form import driven, holes
 from t1.errors import InputError
+from t1.methods import windows
 from t1.methods.base import SLACK, Budget, Learning, LeftOut, Pace
 from t1.methods.catalog import METHODS, MODELS, fit_of
 from t1.methods.groups import MOST, group_columns
@@ -249,3 +250,29 @@ def test_a_series_that_the_regression_has_not_seen_is_filled_by_relations():
     np.testing.assert_array_equal(
         fitted.fill(other).values, replace(fitted, regression=None, trust=None).fill(other).values
     )
+
+
+def test_coarser_rates_look_only_where_a_gap_is_long(monkeypatch):
+    """A window that holds no cell of a long gap is not filled at a coarser rate, and changes nothing."""
+    values = driven(6000, 3)
+    values[2000:2150, 1] = np.nan  # too long for the network to look across
+    values[np.arange(6000) % 60 < 10, 0] = np.nan  # these are not
+    panel = Panel.of(values)
+    sparse = T1Fill.alone(panel, Learning())
+    n_windows, real = [], windows._levels
+
+    def count(network, values, *rest, **more):
+        n_windows.append(len(values))
+        return real(network, values, *rest, **more)
+
+    monkeypatch.setattr(windows, "_levels", count)
+    filled = sparse.fill(panel).values
+    here = sum(n_windows)
+    monkeypatch.setattr(windows, "_blocks", lambda rows, rate: np.ones(-(-len(rows) // rate), dtype=bool))
+    n_windows.clear()
+    everywhere = sparse.fill(panel).values
+    assert here < sum(n_windows) - 20
+    np.testing.assert_allclose(filled[2010:2140, 1], everywhere[2010:2140, 1], rtol=0, atol=1e-4)
+    untouched = np.isnan(values)
+    untouched[1900:2250] = False
+    np.testing.assert_array_equal(filled[untouched], everywhere[untouched])

@@ -25,7 +25,13 @@ from t1.fill.ends import Ends, memory_for, rehearse_ends
 from t1.fill.gaps import N_CLASSES, Gaps
 from t1.fill.hear import NEARLY_ALL, Heard, hear, heard_of
 from t1.fill.judged import Evidence, JudgedFill, fill_end, surest
-from t1.fill.rehearsal import Rehearsal, rehearse, rehearse_until_clear
+from t1.fill.rehearsal import (
+    CELLS_OF_ROUNDS,
+    CELLS_WITH_TIME,
+    Rehearsal,
+    rehearse,
+    rehearse_until_clear,
+)
 from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.catalog import METHODS, fit_of
 from t1.methods.columns import Linear, Seasonal
@@ -70,16 +76,17 @@ def fit_panel(
     learning.notes += _slow_columns(panel)
     learning.follows = _follows(panel.columns, kinds)
     names = _to_judge(method, learning, panel)
+    tune = tune and method in (None, "t1") and learning.weights != "none"
     with np.errstate(over="ignore", invalid="ignore"):
         learning.tell("hiding cells to judge by")
         # of all cells: with a quarter of a sparse panel hidden, seasons are missed or seen where there are none
         learning.periods = find_periods(panel)
-        rounds, ends = _rehearsals(panel, names, learning)
+        rounds, ends = _rehearsals(panel, names, learning, tune=tune)
         judged = _Judged(rounds, _scale(panel.values), learning, ends)
         for name in names:
             learning.tell(f"judging {name}", judged.best_error)
             judged.hear(_fit_of(name, learning), forced=name == method)
-        if tune and method in (None, "t1") and learning.weights != "none":
+        if tune:
             judged.tune(forced=method == "t1")
         learning.tell("learning from all cells and filling", judged.best_error)
         fitted = judged.verdict(panel, method, coded, perf_counter() - began)
@@ -99,11 +106,14 @@ def _to_judge(method: str | None, learning: Learning, panel: Panel) -> list[str]
     return [name for name in defaults if name not in left_out]
 
 
-def _rehearsals(panel: Panel, names: list[str], learning: Learning) -> tuple[list[Rehearsal], Ends | None]:
+def _rehearsals(
+    panel: Panel, names: list[str], learning: Learning, *, tune: bool
+) -> tuple[list[Rehearsal], Ends | None]:
     """One round for methods that are trained, else as many as it takes; ends of series for a fit to be kept."""
     rng = np.random.default_rng(learning.seed)
     trained = not all(METHODS[name].default for name in names)
-    rounds = [rehearse(panel, rng)] if trained else rehearse_until_clear(panel, rng)
+    cells = CELLS_WITH_TIME if tune else CELLS_OF_ROUNDS
+    rounds = [rehearse(panel, rng)] if trained else rehearse_until_clear(panel, rng, cells)
     if not learning.every:
         return rounds, None
     memory = memory_for(list(learning.periods.values()))
@@ -126,13 +136,16 @@ class _Judged:
     def methods(self) -> list[FittedMethod]:
         return [of_method[0].fitted for of_method in self.heard]
 
-    def hear(self, fit: Fit, *, forced: bool = False, later: list[Heard] | None = None) -> None:
-        """Hear a method in all rounds, or in the first with `later` for the others; one that cannot is noted."""
+    def hear(self, fit: Fit, *, forced: bool = False, untuned: list[Heard] | None = None) -> None:
+        """Hear a method in all rounds, one that is tuned in the first; one that cannot is noted."""
         try:
             quick = len(self.rounds) > 1
             first = hear(fit, self.rounds[0], self.learning, quick=quick)
-            if later is None:
+            if untuned is None:
                 later = [hear(fit, r, self.learning, quick=quick) for r in self.rounds[1:]]
+            else:
+                gain = self._gain(first, untuned[0])
+                later = [heard.times(gain) for heard in untuned[1:]]
         except LeftOut as reason:
             if forced:
                 raise InputError(str(reason), option="budget") from None
@@ -145,6 +158,13 @@ class _Judged:
             nothing = Fill(np.full(e.panel.values.shape, np.inf))
             filled = nothing if slow else fill_end(first.fitted, e.panel, e.memory)
             self.at_ends.append([heard_of(first.fitted, filled, e)])
+
+    def _gain(self, tuned: Heard, untuned: Heard) -> float:
+        """The error of a tuned network in the first round relative to that of the same network untuned."""
+        of_cells = self.scale[self.rounds[0].column]
+        errors = np.abs(np.stack([tuned.errors, untuned.errors])) / of_cells
+        both = errors[:, np.isfinite(errors).all(axis=0)].sum(axis=1)
+        return float(both[0] / both[1]) if both.all() else 1.0
 
     @property
     def best_error(self) -> float | None:
@@ -167,9 +187,10 @@ class _Judged:
         if self.learning.budget is not None:
             seconds = [of_method[0].seconds for of_method in self.heard]
             self.learning.budget.ahead += sum(seconds) * rows + 2 * seconds[-1] * (1 + rows)
-        # it learns from cells that later rounds hide: what is known of it there is T1's error without tuning
+        # it learns from cells that later rounds hide: what it would do there is what T1 does without tuning, as much
+        # better as it is in the first
         with self._told_as_tuning():
-            self.hear(lambda panel, learning: TunedFill.tune(start, panel, learning), later=untuned[1:])
+            self.hear(lambda panel, learning: TunedFill.tune(start, panel, learning), untuned=untuned)
 
     @contextmanager
     def _told_as_tuning(self) -> Iterator[None]:

@@ -30,6 +30,12 @@ class Heard(NamedTuple):
     up: FloatArray | None
     seconds: float  # that the fill took
 
+    def times(self, factor: float) -> Heard:
+        """The same with all errors larger or smaller."""
+        down = None if self.down is None else self.down * factor
+        up = None if self.up is None else self.up * factor
+        return self._replace(errors=self.errors * factor, down=down, up=up)
+
 
 def hear(fit: Fit, r: Rehearsal, learning: Learning, *, quick: bool) -> Heard:
     """Let a method learn without the hidden cells, and fill them."""

@@ -8,7 +8,7 @@ from t1.arrays import FloatArray, IntArray
 from t1.panel import Panel
 
 MOST = 64  # columns that a network sees together
-OWN = 48  # of them filled by the group; the others only help, and are filled by a group of their own
+OWN = 56  # of them filled by the group; the others only help, and are filled by a group of their own
 SAMPLE = 4000  # rows from which closeness is measured
 
 

@@ -87,11 +87,11 @@ def fill_series(
         means, seen = _block_means(values, observed, rate)
         known = seen.any(axis=0)
         step = None if period is None or period < 3 * rate else round(period / rate)
-        blocks = None if asked is None else _blocks(asked, rate)
+        wanted = far.any(axis=1) if asked is None else far.any(axis=1) & asked
         means = np.where(seen, means, np.nan)
         said_there = None if said is None else _block_means(said, np.ones(said.shape, dtype=bool), rate)[0]
         coarse = run_windows(
-            network, means, seen, step, relation, n_own, stride, blocks, both_ways, said_there
+            network, means, seen, step, relation, n_own, stride, _blocks(wanted, rate), both_ways, said_there
         )
         weight = np.where(far & known, np.minimum(distance / (NEAR * rate / RATES[0]), 1.0), 0.0)
         weight = weight.astype(np.float32)
