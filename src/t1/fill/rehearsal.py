@@ -157,14 +157,16 @@ def _copies(
     worth = np.zeros(0) if small else np.cumsum(_worth(panel.observed))
     stretches: list[tuple[int, int, int]] = []
     folds: list[int] = []
+    length = panel.n_rows if small else min(STRETCH, rows)
     for fold in np.repeat(FOLDS, each if small else 1).tolist():
-        pieces = _pieces(panel, rng, cut=edges, length=panel.n_rows if small else min(STRETCH, rows))
+        pieces = _pieces(panel, rng, cut=edges, length=length)
         if not small:
             value = np.array([worth[b - 1] - (worth[a - 1] if a else 0.0) for _, a, b in pieces])
             value = np.maximum(value, 1e-9 * value.sum() + 1e-12)
             order = rng.choice(len(pieces), len(pieces), replace=False, p=value / value.sum())
             ends = np.cumsum([pieces[i][2] - pieces[i][1] for i in order])
-            pieces = [pieces[i] for i in np.sort(order[: int(np.searchsorted(ends, rows)) + 1])]
+            n = int(np.searchsorted(ends, rows - length / 2)) + 1
+            pieces = [pieces[i] for i in np.sort(order[:n])]
         stretches += pieces
         folds += [fold] * len(pieces)
     return stretches, np.array(folds, dtype=np.intp)
