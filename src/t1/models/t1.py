@@ -45,7 +45,9 @@ class T1Config:
     encoding: Literal["variable", "shared", "both"] = "variable"  # learned per variable, or one for all
     lines: bool = False  # gaps are shown as straight lines, and the network learns the difference from them
     bounded: bool = False  # the difference is bounded by the roughness of the series: see `SeriesView.reach`
-    gated: bool = False  # the difference may be from what other variables say instead: a share of each cell's own
+    gated: bool = (
+        False  # the difference may be from what other variables say instead: a share of each cell's own
+    )
     inputs: tuple[str, ...] = ()  # more inputs per variable, names of INPUTS
     quantiles: tuple[float, ...] = ()  # several outputs per cell instead of one; the middle one is the fill
 

@@ -186,7 +186,7 @@ def read_settings(folder: Path, given: Mapping[str, Any] | None = None) -> Pretr
     saved: dict[str, Any] = {}
     if path.exists():
         try:
-            saved = {"gated": False, **json.loads(path.read_bytes())}  # runs of before there was a gate
+            saved = json.loads(path.read_bytes())
             PretrainSettings(**saved)
         except (OSError, ValueError, TypeError) as error:
             raise InputError(
