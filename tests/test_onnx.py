@@ -78,8 +78,7 @@ def test_the_file_is_small_and_says_what_it_takes(file):
     assert file.stat().st_size < 2_000_000
 
 
-@pytest.mark.parametrize("gated", [False, True])
-def test_other_weights_with_an_odd_length_of_other_settings(tmp_path, gated):
+def test_other_weights_with_an_odd_length_of_other_settings(tmp_path):
     config = T1Config(
         n_vars=0,
         window=22,  # 22 -> 11 -> 6: an odd length on the way
@@ -89,7 +88,6 @@ def test_other_weights_with_an_odd_length_of_other_settings(tmp_path, gated):
         kernel_window=22,
         encoding="shared",
         lines=True,
-        gated=gated,
         inputs=("relation", "distance"),
         quantiles=(0.1, 0.5, 0.9),
     )

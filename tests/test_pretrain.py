@@ -21,7 +21,6 @@ from t1 import checkpoint
 from t1.cli import main
 from t1.errors import InputError
 from t1.models.base import Batch
-from t1.models.t1 import SHUT
 from t1.pretrain import PretrainSettings, export, pretrain
 from t1.pretrain import window as window_module
 from t1.pretrain.corpus import CorpusTable, fingerprint, read_corpus
@@ -376,17 +375,6 @@ def test_a_run_starts_from_exported_weights_of_the_same_network(corpus, tmp_path
     assert trained["settings"]["started_from"]["steps"] == 2
     with pytest.raises(InputError, match="other settings"):
         pretrain(corpus, tmp_path / "third", {**TINY, "channels": 8}, steps=1, start=tmp_path / "weights")
-
-
-def test_a_run_with_a_gate_starts_from_weights_without_one(corpus, tmp_path):
-    pretrain(corpus, tmp_path / "first", {**TINY, "gated": False}, steps=2)
-    export(tmp_path / "first", tmp_path / "plain")
-    pretrain(corpus, tmp_path / "second", {**TINY, "learning_rate": 1e-9}, steps=1, start=tmp_path / "plain")
-    export(tmp_path / "second", tmp_path / "gated")
-    plain, gated = (load_pretrained(tmp_path / name) for name in ("plain", "gated"))
-    assert gated.config.gated and not plain.config.gated
-    torch.testing.assert_close(gated.head.weight[:-1], plain.head.weight, atol=1e-6, rtol=0)
-    assert float(gated.head.bias[-1]) == pytest.approx(SHUT, abs=1e-3)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")

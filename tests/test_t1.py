@@ -369,39 +369,6 @@ def test_with_lines_a_network_starts_as_linear_interpolation(kwargs):
             torch.testing.assert_close(level[window].double(), torch.from_numpy(expected), rtol=0, atol=1e-5)
 
 
-def test_an_open_gate_starts_from_what_is_said_and_a_shut_one_from_the_lines():
-    torch.manual_seed(0)
-    model = T1(
-        T1Config(**{**ANY_TABLE, "gated": True})
-    ).eval()  # its last projection is zero but for the gate
-    batch = some_windows(4)
-    context = batch.context
-    context.trust[:, 3] = 0.0  # nothing is known of the last variable
-    plain = T1(T1Config(**ANY_TABLE)).eval()
-
-    @torch.no_grad()
-    def filled(gate: float) -> torch.Tensor:
-        model.head.bias[-1] = gate
-        return model(batch.values, batch.observed, context)
-
-    with torch.no_grad():
-        lines = plain(batch.values, batch.observed, context)
-    torch.testing.assert_close(filled(-50.0), lines)
-    opened = filled(50.0)
-    torch.testing.assert_close(opened[:, :, 1], context.said[:, :, 1], atol=1e-5, rtol=0)
-    other = torch.einsum("bjk,btk->btj", context.relation, lines) + context.intercept[:, None]
-    torch.testing.assert_close(opened[:, :, 2], other[:, :, 2], atol=1e-4, rtol=0)  # as no regression spoke
-    torch.testing.assert_close(opened[:, :, 3], lines[:, :, 3])
-    half = filled(0.0)
-    torch.testing.assert_close(half, (lines + opened) / 2, atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize("changes", [{"inputs": ("distance",)}, {"projection": "per_step", "quantiles": ()}])
-def test_a_gate_needs_a_relation_and_one_projection(changes):
-    with pytest.raises(InputError, match="gate"):
-        T1Config(**{**ANY_TABLE, "gated": True, **changes})
-
-
 def test_one_network_takes_any_number_of_variables_in_any_order():
     model = any_table().eval()
     with torch.no_grad():
@@ -563,10 +530,9 @@ def test_a_shorter_window_is_one_with_missing_rows_at_its_end():
         any_table(lines=False, inputs=(), bounded=False)(values[:, :15], observed[:, :15])
 
 
-@pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("middle_only", [False, True])
-def test_a_network_for_any_table_becomes_one_for_these_variables(middle_only, gated):
-    model = any_table(gated=gated).eval()
+def test_a_network_for_any_table_becomes_one_for_these_variables(middle_only):
+    model = any_table().eval()
     wide = model.for_variables(4, middle_only=middle_only)
     batch = some_windows(4)
     with torch.no_grad():

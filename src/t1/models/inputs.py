@@ -47,30 +47,6 @@ class SeriesView:
         """
         return (2 * self.rough * self.distance.clamp(min=1).square()).clamp(1e-4, 1.0)
 
-    @cached_property
-    def told(self) -> tuple[Tensor, Tensor, Tensor]:
-        """What the other variables say, how much of that was observed, and how well it explains the variable.
-
-        All zeros where nothing is known of how the variables relate.
-        """
-        c = self.context
-        if c is None or c.relation is None or c.intercept is None or c.trust is None:
-            nothing = torch.zeros_like(self.normed)
-            return nothing, nothing, nothing
-        said = c.relation @ (self.lines * self.std + self.mean) + c.intercept.unsqueeze(-1)
-        if c.said is not None:
-            said = torch.where(c.said.isnan(), said.transpose(1, 2), c.said).transpose(1, 2)
-        size = c.relation.abs()
-        seen = size @ self.observed.to(size.dtype) / size.sum(-1, keepdim=True).clamp(min=1e-6)
-        normed = ((said - self.mean) / self.std).clamp(-8, 8)
-        trust = c.trust.unsqueeze(-1)
-        return torch.where(trust > 0, normed, 0), seen, trust.expand_as(normed)
-
-    def between(self, share: Tensor) -> Tensor:
-        """The straight lines, drawn by a share in [0, 1] towards what the other variables say, where they do."""
-        told, _, trust = self.told
-        return self.lines + torch.where(trust > 0, share * (told - self.lines), 0)
-
 
 # ---------------------------------------------------------------- the inputs by name
 
@@ -96,7 +72,18 @@ def _season(view: SeriesView) -> list[Tensor]:
 
 
 def _relation(view: SeriesView) -> list[Tensor]:
-    return list(view.told)
+    """What the other variables say, how much of that was observed, and how well it explains the variable."""
+    c = view.context
+    if c is None or c.relation is None or c.intercept is None or c.trust is None:
+        return [torch.zeros_like(view.normed)] * 3
+    said = c.relation @ (view.lines * view.std + view.mean) + c.intercept.unsqueeze(-1)
+    if c.said is not None:
+        said = torch.where(c.said.isnan(), said.transpose(1, 2), c.said).transpose(1, 2)
+    size = c.relation.abs()
+    seen = size @ view.observed.to(size.dtype) / size.sum(-1, keepdim=True).clamp(min=1e-6)
+    normed = ((said - view.mean) / view.std).clamp(-8, 8)
+    trust = c.trust.unsqueeze(-1)
+    return [torch.where(trust > 0, normed, 0), seen, trust.expand_as(normed)]
 
 
 class Input(NamedTuple):

@@ -17,7 +17,6 @@ from t1.models.base import Batch, Context, Model
 from t1.models.inputs import INPUTS, SeriesView, straight_lines
 from t1.models.layers import ChannelHeads, NormedResidual, PointwiseConv, TimeConvs, pair_sums
 
-SHUT = -3.0  # where a gate starts: nearly closed
 FAR = 20.0  # deviations of the observed cells of a window, beyond which a hidden cell is not learned from
 
 
@@ -45,9 +44,6 @@ class T1Config:
     encoding: Literal["variable", "shared", "both"] = "variable"  # learned per variable, or one for all
     lines: bool = False  # gaps are shown as straight lines, and the network learns the difference from them
     bounded: bool = False  # the difference is bounded by the roughness of the series: see `SeriesView.reach`
-    gated: bool = (
-        False  # the difference may be from what other variables say instead: a share of each cell's own
-    )
     inputs: tuple[str, ...] = ()  # more inputs per variable, names of INPUTS
     quantiles: tuple[float, ...] = ()  # several outputs per cell instead of one; the middle one is the fill
 
@@ -99,12 +95,8 @@ class T1Config:
             raise InputError(f"quantiles must rise and lie between 0 and 1, got {self.quantiles}")
         if self.quantiles and (len(self.quantiles) % 2 == 0 or self.projection != "shared"):
             raise InputError("quantiles need an odd number of levels and the shared projection")
-        if self.gated and self.projection != "shared":
-            raise InputError("a gate needs the shared projection")
         if (self.bounded or self.inputs) and not self.lines:
             raise InputError("bounded and inputs need lines=True")
-        if self.gated and "relation" not in self.inputs:
-            raise InputError('gated needs the input "relation"')
 
     @property
     def any_width(self) -> bool:
@@ -120,11 +112,6 @@ class T1Config:
     def n_inputs(self) -> int:
         """Inputs per variable: the values, the mask, and what else the config names."""
         return 1 + self.embed_mask + sum(INPUTS[name].n for name in self.inputs)
-
-    @property
-    def n_outputs(self) -> int:
-        """Outputs per cell: one or all quantiles, then the gate."""
-        return max(len(self.quantiles), 1) + self.gated
 
     @property
     def n_ffn(self) -> int:
@@ -252,11 +239,10 @@ class Reconstruction(nn.Module):
         self.mix = PointwiseConv(config.n_channels, n_mixed)
         reach = 1 / math.sqrt(n_out)
         steps = (config.window,) if config.projection == "per_step" else ()
-        several = bool(config.quantiles) or config.gated
-        levels = (config.n_outputs,) if several else ()
+        levels = (len(config.quantiles),) if config.quantiles else ()
         self.weight = nn.Parameter(torch.empty(*steps, *levels, n_out).uniform_(-reach, reach))
         self.bias = nn.Parameter(torch.empty(steps or levels or 1).uniform_(-reach, reach))
-        self.n_levels = config.n_outputs if several else 0
+        self.n_levels = len(config.quantiles)
 
     def forward(
         self, x: Tensor
@@ -311,8 +297,6 @@ class T1(Model):
         if config.lines:  # at the start the network is linear interpolation
             nn.init.zeros_(self.head.weight)
             nn.init.zeros_(self.head.bias)
-        if config.gated:
-            nn.init.constant_(self.head.bias[-1:], SHUT)
 
     def forward(
         self,
@@ -364,10 +348,7 @@ class T1(Model):
                 z = block(z, n_vars, record)
         out = self.head(z).view(batch, n_vars, -1, time)  # (batch, vars, levels, time)
         if view is not None:
-            base = view.lines
-            if config.gated:
-                base, out = view.between(out[:, :, -1].sigmoid()), out[:, :, :-1]
-            out = (out * view.reach.unsqueeze(2) if config.bounded else out) + base.unsqueeze(2)
+            out = (out * view.reach.unsqueeze(2) if config.bounded else out) + view.lines.unsqueeze(2)
         filled: Tensor = out * std.unsqueeze(2) + mean.unsqueeze(2)
         return filled.permute(2, 0, 3, 1)
 
@@ -438,9 +419,8 @@ class T1(Model):
         weights = self.state_dict()
         if middle_only:
             middle = len(self.config.quantiles) // 2
-            kept = [middle, -1] if self.config.gated else [middle]
-            weights["head.weight"] = weights["head.weight"][kept].view_as(wide.head.weight)
-            weights["head.bias"] = weights["head.bias"][kept]
+            weights["head.weight"] = weights["head.weight"][middle]
+            weights["head.bias"] = weights["head.bias"][middle : middle + 1]
         weights["embed.encoding"] = torch.zeros(n_vars, self.config.n_channels, self.config.window)
         wide.load_state_dict(weights)
         return wide.to(self.head.weight.device).train(self.training)

@@ -81,14 +81,11 @@ class _Writer(Graph):
             for j in range(depth):
                 z = self._block(z, f"stages.{i}.{j}", length)
         out = self._head(z, length)  # (batch, vars, levels, time)
-        base = lines
-        if self.settings.get("gated"):
-            base, out = self._between_told(lines, out)
         if self.settings["bounded"]:
             far = self.op("Mul", self.op("Max", distance, 1.0), self.op("Max", distance, 1.0))
             reach = self.op("Clip", self.op("Mul", self.op("Mul", rough, 2.0), far), 1e-4, 1.0)
             out = self.op("Mul", out, self.op("Unsqueeze", reach, [2]))
-        out = self.op("Add", out, self.op("Unsqueeze", base, [2]))
+        out = self.op("Add", out, self.op("Unsqueeze", lines, [2]))
         out = self.op("Mul", out, self.op("Unsqueeze", self.std, [2]))
         out = self.op("Add", out, self.op("Unsqueeze", self.mean, [2]))
         name: str = self.op("Transpose", out, perm=(2, 0, 3, 1))
@@ -185,18 +182,9 @@ class _Writer(Graph):
             total = self.op("Max", self._sum(size), 1e-6)
             seen = self.op("Div", self.op("MatMul", size, self.known), total)
             trust = self.op("Unsqueeze", "trust", [2])
-            self.told = self.op("Where", self.op("Greater", trust, 0.0), self._in_units(said), 0.0)
-            found += [self.told, seen, self._wide(trust, lines)]
+            told = self.op("Where", self.op("Greater", trust, 0.0), self._in_units(said), 0.0)
+            found += [told, seen, self._wide(trust, lines)]
         return found
-
-    def _between_told(self, lines: str, out: str) -> tuple[str, str]:
-        """`SeriesView.between`, by the gate, which is the last of the outputs; and the others."""
-        n = len(self.settings["quantiles"])
-        gate = self.op("Sigmoid", self.op("Squeeze", self.op("Slice", out, [n], [n + 1], [2]), [2]))
-        nearer = self.op("Mul", gate, self.op("Sub", self.told, lines))
-        trusted = self.op("Greater", self.op("Unsqueeze", "trust", [2]), 0.0)
-        base = self.op("Add", lines, self.op("Where", trusted, nearer, 0.0))
-        return base, self.op("Slice", out, [0], [n], [2])
 
     def _in_units(self, value: str) -> str:
         normed = self.op("Div", self.op("Sub", value, self.mean), self.std)
@@ -271,7 +259,7 @@ class _Writer(Graph):
 
     def _head(self, x: str, length: int) -> str:
         """Convolution, PixelShuffle1D and projection, multiplied before they meet the activations."""
-        levels, ratio = len(self.weights["head.weight"]), 2 ** (len(self.settings["depths"]) - 1)
+        levels, ratio = len(self.settings["quantiles"]), 2 ** (len(self.settings["depths"]) - 1)
         project = self.weights["head.weight"]
         mix = self.weights["head.mix.weight"].reshape(-1, ratio, self.n_channels)
         weight = np.einsum("qo,orc->qrc", project, mix).reshape(levels * ratio, -1)

@@ -43,7 +43,6 @@ class PretrainSettings:
     ffn_ratio: float = 1.0
     inputs: tuple[str, ...] = ("distance", "roughness", "season", "relation")
     quantiles: tuple[float, ...] = QUANTILES
-    gated: bool = True  # a cell's fill may start from what the regression says of it instead of from the line
     rows: int = 128  # windows times variables of a step
     real_share: float = 0.5  # of the steps; the others see synthetic tables
     told_share: float = 0.5  # of the steps; in these a regression has told every cell
@@ -72,7 +71,6 @@ class PretrainSettings:
             encoding="shared",
             lines=True,
             bounded=True,
-            gated=self.gated and "relation" in self.inputs,
             inputs=self.inputs,
             quantiles=self.quantiles,
             attention_dropout=0.0,
@@ -164,20 +162,14 @@ def pretrain(
 
 
 def _begin_with(network: T1, weights: T1) -> None:
-    """Copy the weights of a network of the same settings, or of one without the gate that this one has."""
-    gate_is_new = network.config.gated and not weights.config.gated
-    if network.config != dataclasses.replace(weights.config, gated=network.config.gated):
+    """Copy the weights of a network of the same settings."""
+    if network.config != weights.config:
         raise InputError(
             "the weights to start from are those of a network with other settings",
             cure="Give the settings of their run: its card.json has them.",
             option="start",
         )
-    begun = weights.state_dict()
-    if gate_is_new:
-        own = network.state_dict()
-        for name in ("head.weight", "head.bias"):
-            begun[name] = torch.cat([begun[name], own[name][-1:]])
-    network.load_state_dict(begun)
+    network.load_state_dict(weights.state_dict())
 
 
 def read_settings(folder: Path, given: Mapping[str, Any] | None = None) -> PretrainSettings:
