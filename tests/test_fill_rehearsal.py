@@ -231,14 +231,6 @@ def test_a_table_with_many_gaps_or_many_cells_is_rehearsed_once():
     assert len(rehearse_until_clear(panel_of(large, [0]), rng)) == 1
 
 
-def test_with_time_a_table_of_middle_size_is_rehearsed_again():
-    observed = np.ones((2000, 12), dtype=bool)
-    observed[60:90, 1] = False
-    panel = panel_of(observed, [0])
-    rounds = [len(rehearse_until_clear(panel, np.random.default_rng(0), n)) for n in (20_000, 100_000)]
-    assert rounds[0] == 1 < rounds[1]
-
-
 def test_the_copies_of_a_wide_table_are_short():
     """Judging takes as long as copies are large, and so many columns show enough in few rows."""
     wide = np.ones((3000, 500), dtype=bool)

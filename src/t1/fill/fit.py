@@ -25,13 +25,7 @@ from t1.fill.ends import Ends, memory_for, rehearse_ends
 from t1.fill.gaps import N_CLASSES, Gaps
 from t1.fill.hear import NEARLY_ALL, Heard, hear, heard_of
 from t1.fill.judged import Evidence, JudgedFill, fill_end, surest
-from t1.fill.rehearsal import (
-    CELLS_OF_ROUNDS,
-    CELLS_WITH_TIME,
-    Rehearsal,
-    rehearse,
-    rehearse_until_clear,
-)
+from t1.fill.rehearsal import Rehearsal, rehearse, rehearse_until_clear
 from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.catalog import METHODS, fit_of
 from t1.methods.columns import Linear, Seasonal
@@ -81,7 +75,7 @@ def fit_panel(
         learning.tell("hiding cells to judge by")
         # of all cells: with a quarter of a sparse panel hidden, seasons are missed or seen where there are none
         learning.periods = find_periods(panel)
-        rounds, ends = _rehearsals(panel, names, learning, tune=tune)
+        rounds, ends = _rehearsals(panel, names, learning)
         judged = _Judged(rounds, _scale(panel.values), learning, ends)
         for name in names:
             learning.tell(f"judging {name}", judged.best_error)
@@ -106,14 +100,11 @@ def _to_judge(method: str | None, learning: Learning, panel: Panel) -> list[str]
     return [name for name in defaults if name not in left_out]
 
 
-def _rehearsals(
-    panel: Panel, names: list[str], learning: Learning, *, tune: bool
-) -> tuple[list[Rehearsal], Ends | None]:
+def _rehearsals(panel: Panel, names: list[str], learning: Learning) -> tuple[list[Rehearsal], Ends | None]:
     """One round for methods that are trained, else as many as it takes; ends of series for a fit to be kept."""
     rng = np.random.default_rng(learning.seed)
     trained = not all(METHODS[name].default for name in names)
-    cells = CELLS_WITH_TIME if tune else CELLS_OF_ROUNDS
-    rounds = [rehearse(panel, rng)] if trained else rehearse_until_clear(panel, rng, cells)
+    rounds = [rehearse(panel, rng)] if trained else rehearse_until_clear(panel, rng)
     if not learning.every:
         return rounds, None
     memory = memory_for(list(learning.periods.values()))

@@ -28,8 +28,7 @@ WANTED_CELLS = 900  # wanted per column and gap class: 300 for each fold
 WANTED_EVENTS = 240  # wanted per column and gap class: 80 for each fold
 MOVES = 3600  # at most so many placements are tried, which bounds the time
 ROUNDS = 4  # rehearsals of a small panel at most
-CELLS_OF_ROUNDS = 20_000  # all rounds together: bounds the time ...
-CELLS_WITH_TIME = 100_000  # ... where there is time to tune T1: four rounds take 1 % off the error
+CELLS_OF_ROUNDS = 20_000  # all rounds together: bounds the time
 ENOUGH = 24  # events of each column and gap class that has gaps: then no further round is needed
 FIRST = 24  # events of each class of long gaps, and of each at an edge, that are placed before all others
 FIRST_CLASSES = (N_CLASSES - 1, N_INNER - 1, N_INNER - 2, N_INNER)  # edge 24+, 96+, 24-95, edge 1-23
@@ -83,18 +82,17 @@ class Rehearsal:
         return replace(self, masked=self.masked.with_values(np.where(cells, np.nan, self.masked.values)))
 
 
-def rehearse_until_clear(panel: Panel, rng: Generator, cells: int = CELLS_OF_ROUNDS) -> list[Rehearsal]:
+def rehearse_until_clear(panel: Panel, rng: Generator) -> list[Rehearsal]:
     """Rehearsals with fresh placements, until every kind of gap that the panel has was tried often enough.
 
-    A large panel has room for many events in one round, and rounds of more than so many `cells` together would take
-    too long. In rounds every fold has one copy, not two: the next round adds more than a second copy does, at the
-    same price.
+    A large panel has room for many events in one round, and rounds would take too long. In rounds every fold
+    has one copy, not two: the next round adds more than a second copy does, at the same price.
     """
     observed = panel.observed
     wanted = Gaps.of(observed, panel.starts).count(panel, panel.known) > 0
     tried = np.zeros((panel.n_vars, N_CLASSES), dtype=np.intp)
     rounds: list[Rehearsal] = []
-    most = int(np.clip(cells // max(observed.size, 1), 1, ROUNDS))
+    most = int(np.clip(CELLS_OF_ROUNDS // max(observed.size, 1), 1, ROUNDS))
     for _ in range(most):
         owner = rounds[-1].owner if rounds else None
         rounds.append(rehearse(panel, rng, owner, each=2 if most == 1 else 1))

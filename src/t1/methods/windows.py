@@ -87,7 +87,9 @@ def fill_series(
         means, seen = _block_means(values, observed, rate)
         known = seen.any(axis=0)
         step = None if period is None or period < 3 * rate else round(period / rate)
-        wanted = far.any(axis=1) if asked is None else far.any(axis=1) & asked
+        wanted: BoolArray = np.any(far, axis=1)
+        if asked is not None:
+            wanted = wanted & asked
         means = np.where(seen, means, np.nan)
         said_there = None if said is None else _block_means(said, np.ones(said.shape, dtype=bool), rate)[0]
         coarse = run_windows(
