@@ -163,8 +163,14 @@ class DataFile(ABC):
 
     def decimals_for(self, name: str) -> int | None:
         """The decimals of an added column: those of the column it is named after (`temp_lo`: `temp`)."""
-        near = [j for j, column in enumerate(self.columns) if name.startswith(f"{column}_")]
-        return self.decimals[max(near, key=lambda j: len(self.columns[j]))] if near else None
+        end = name.rfind("_")
+        while end >= 0 and name[:end] not in self._place:
+            end = name.rfind("_", 0, end)
+        return self.decimals[self._place[name[:end]]] if end >= 0 else None
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {column: j for j, column in enumerate(self.columns)}
 
 
 def container(target: str | Path) -> str:

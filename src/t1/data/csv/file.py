@@ -22,6 +22,8 @@ from t1.data.time_columns import TimeColumns
 from t1.data.timeline import anchors
 from t1.errors import InputError
 
+LEAST_ROWS = 256  # written at a time, however many columns: each column of each piece takes its own time
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CsvFile(DataFile):
@@ -85,16 +87,15 @@ class CsvFile(DataFile):
         if added and cells.header_end is not None:
             done = cells.header_end
             yield bytes(raw[:done]) + b"".join(separator + self._text(name) for name in added)
-        step = max(1, CELLS // len(self.names))
+        step = max(LEAST_ROWS, CELLS // len(self.names))
         for begin in range(0, len(cells.ends), step):
             rows = slice(begin, min(begin + step, len(cells.ends)))
             start, end, texts = self._fills(rows, fill.values[rows], fill.missing[rows], pad=bool(added))
             if added or tails:
                 row_ends = cells.ends[rows, -1]
-                more = [b""] * len(row_ends)
-                for name, column in added.items():
-                    pairs = zip(more, self._extra_cells(name, column.rows(rows)), strict=True)
-                    more = [before + separator + cell for before, cell in pairs]
+                columns = [self._extra_cells(name, column.rows(rows)) for name, column in added.items()]
+                by_row = zip(*columns, strict=True) if columns else [()] * len(row_ends)
+                more = [b"".join(separator + cell for cell in cells) for cells in by_row]
                 more = [text + tails.get(begin + i, b"") for i, text in enumerate(more)]
                 start, end = np.concatenate([start, row_ends]), np.concatenate([end, row_ends])
                 order = np.argsort(start, kind="stable")  # a fill at the end of a row comes before its tail
