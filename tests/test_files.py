@@ -255,6 +255,12 @@ def test_decimals_are_the_usual_ones(put, tmp_path):
     assert mostly_whole.decimals == (2,)
 
 
+def test_an_added_column_has_the_decimals_of_the_longest_name_that_it_begins_with(put):
+    file = read_file(put("a,a_b,c\n1,1.25,1.5\n2,2.25,2.5\n"))
+    names = ("a_lo", "a_b_lo", "a_c_lo", "c_lo_90", "c", "_lo", "b_lo", "ab_lo")
+    assert [file.decimals_for(name) for name in names] == [0, 2, 0, 1, None, None, None, None]
+
+
 def test_a_cell_of_blanks_keeps_its_width(put, tmp_path):
     file = read_file(put("a,    b, c\n1,   20, 3\n2,     , \n3,  400, 5\n"))
     out = written(file, tmp_path, np.where(np.isnan(file.values), 31.0, file.values))

@@ -266,7 +266,10 @@ class _Slices:
             q, k, v = self.to_heads(qkv, 3)
             weights = attention_weights(q, k)
             kept = weights * self.keep_mask(weights, part) if self.dropout > 0 else weights
-            out[part] = self.to_channels(torch.bmm(kept, v), out[part].shape)
+            if self.group == 1:
+                torch.bmm(kept, v, out=out[part].view(v.shape))
+            else:
+                out[part] = self.to_channels(torch.bmm(kept, v), out[part].shape)
             yield qkv, weights
 
     def project(self, x: Tensor, matrices: Tensor, bias: Tensor, part: slice) -> Tensor:
