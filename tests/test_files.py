@@ -255,6 +255,16 @@ def test_decimals_are_the_usual_ones(put, tmp_path):
     assert mostly_whole.decimals == (2,)
 
 
+@pytest.mark.parametrize(
+    ("cell", "number"), [("0,125", 0.125), ("-0,500", -0.5), ("0,000", 0.0), ("1,250", 1250)]
+)
+def test_nobody_writes_a_thousand_as_0_000(put, cell, number):
+    """A file of one number with three digits behind a comma: only what could be thousands is."""
+    file = read_file(put(f"a;b\n{cell};\n"))
+    assert file.values[0, 0] == number
+    assert file.decimals[0] == (0 if number == 1250 else 3)
+
+
 def test_an_added_column_has_the_decimals_of_the_longest_name_that_it_begins_with(put):
     file = read_file(put("a,a_b,c\n1,1.25,1.5\n2,2.25,2.5\n"))
     names = ("a_lo", "a_b_lo", "a_c_lo", "c_lo_90", "c", "_lo", "b_lo", "ab_lo")

@@ -74,7 +74,7 @@ def find_style(texts: Sequence[str], decimal: str) -> tuple[Style, FloatArray, i
 
 def _body(group: str, decimal: str) -> str:
     point = re.escape(decimal)
-    grouped = rf"|\d{{1,3}}(?:{re.escape(group)}\d{{3}})+" if group else ""
+    grouped = rf"|[1-9]\d{{0,2}}(?:{re.escape(group)}\d{{3}})+" if group else ""  # no 0,125
     return rf"(?:\d+{grouped})?(?:{point}\d*)?"
 
 
