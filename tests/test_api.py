@@ -67,7 +67,7 @@ def test_arrays():
 
 
 def test_t1_can_be_asked_for_and_tuned(monkeypatch):
-    monkeypatch.setattr(tune, "EVERY", 8)
+    monkeypatch.setattr(tune, "EVERY", 16)
     monkeypatch.setattr(tune, "PATIENCE", 2)  # so that it is not the clock that ends the training
     x = day_and_night()
     fast = t1.impute(x, method="t1", **FAST)

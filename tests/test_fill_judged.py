@@ -416,14 +416,17 @@ def test_in_rounds_t1_is_judged_with_windows_further_apart_but_fills_with_near_o
     assert strides == [STRIDE]
 
 
+def as_if_tuned(cls: type[TunedFill], start: T1Fill) -> TunedFill:
+    """A copy of the network, which no regression tells anything: it fills otherwise."""
+    return cls(copy.deepcopy(start.network), start.scaler, start.groups, start.relations, start.periods)
+
+
 def test_tuned_t1_is_judged_without_the_hidden_cells_and_goes_on_with_all(monkeypatch):
     trained = []
 
     def train(cls, start, panel, learning, seconds, **_):
         trained.append((int(panel.observed.sum()), seconds))
-        network = copy.deepcopy(start.network)
-        parts = start.scaler, start.groups, start.relations, start.periods, start.both_ways
-        return cls(network, *parts), None
+        return as_if_tuned(cls, start), None
 
     monkeypatch.setattr(TunedFill, "train", classmethod(train))
     table = driven(600)
@@ -443,13 +446,7 @@ def test_in_later_rounds_a_tuned_network_is_as_much_better_as_in_the_first(monke
     """It has learned from the cells that those hide, so it is not heard there."""
 
     def train(cls, start, panel, learning, seconds, **_):
-        parts = (
-            start.scaler,
-            start.groups,
-            start.relations,
-            start.periods,
-        )  # no regression: it fills otherwise
-        return cls(copy.deepcopy(start.network), *parts), None
+        return as_if_tuned(cls, start), None
 
     heard, real = [], module._evidence
     monkeypatch.setattr(TunedFill, "train", classmethod(train))

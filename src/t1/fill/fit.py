@@ -70,7 +70,6 @@ def fit_panel(
     learning.notes += _slow_columns(panel)
     learning.follows = _follows(panel.columns, kinds)
     names = _to_judge(method, learning, panel)
-    tune = tune and method in (None, "t1") and learning.weights != "none"
     with np.errstate(over="ignore", invalid="ignore"):
         learning.tell("hiding cells to judge by")
         # of all cells: with a quarter of a sparse panel hidden, seasons are missed or seen where there are none
@@ -80,8 +79,8 @@ def fit_panel(
         for name in names:
             learning.tell(f"judging {name}", judged.best_error)
             judged.hear(_fit_of(name, learning), forced=name == method)
-        if tune:
-            judged.tune(forced=method == "t1")
+        if tune and method in (None, "t1") and learning.weights != "none":
+            judged.tune()
         learning.tell("learning from all cells and filling", judged.best_error)
         fitted = judged.verdict(panel, method, coded, perf_counter() - began)
     return replace(fitted, circles=circles, centres=centres(panel, circles))
@@ -152,20 +151,22 @@ class _Judged:
 
     def _gain(self, tuned: Heard, untuned: Heard) -> float:
         """The error of a tuned network in the first round relative to that of the same network untuned."""
-        of_cells = self.scale[self.rounds[0].column]
-        errors = np.abs(np.stack([tuned.errors, untuned.errors])) / of_cells
+        errors = np.stack([self._sizes(tuned), self._sizes(untuned)])
         both = errors[:, np.isfinite(errors).all(axis=0)].sum(axis=1)
         return float(both[0] / both[1]) if both.all() else 1.0
+
+    def _sizes(self, first: Heard) -> FloatArray:
+        """The absolute errors (cells,) of a method in the first round, in units of a column's spread."""
+        return np.abs(first.errors) / self.scale[self.rounds[0].column]
 
     @property
     def best_error(self) -> float | None:
         """The mean absolute error of the best method so far on hidden cells, in units of a column's spread."""
-        r = self.rounds[0]
-        found = [np.abs(of_method[0].errors) / self.scale[r.column] for of_method in self.heard]
+        found = [self._sizes(of_method[0]) for of_method in self.heard]
         known = [float(np.mean(e[np.isfinite(e)])) for e in found if np.isfinite(e).any()]
         return min(known, default=None)
 
-    def tune(self, *, forced: bool) -> None:
+    def tune(self) -> None:
         """Train T1 on the panel with what is left of the budget, as one more method."""
         untuned = next((h for h in self.heard if isinstance(h[0].fitted, T1Fill)), None)
         if untuned is None or not isinstance(start := untuned[0].fitted, T1Fill):

@@ -266,10 +266,7 @@ class _Slices:
             q, k, v = self.to_heads(qkv, 3)
             weights = attention_weights(q, k)
             kept = weights * self.keep_mask(weights, part) if self.dropout > 0 else weights
-            if self.group == 1:
-                torch.bmm(kept, v, out=out[part].view(v.shape))
-            else:
-                out[part] = self.to_channels(torch.bmm(kept, v), out[part].shape)
+            out[part] = self.to_channels(torch.bmm(kept, v), out[part].shape)
             yield qkv, weights
 
     def project(self, x: Tensor, matrices: Tensor, bias: Tensor, part: slice) -> Tensor:
