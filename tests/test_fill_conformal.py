@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from t1.errors import InputError
-from t1.fill.conformal import Calibration, Spread, calibrate, guess_spread, narrowest
+from t1.fill.conformal import HARDER, Calibration, Spread, calibrate, guess_spread, narrowest
 from t1.fill.gaps import N_CLASSES, N_INNER, TYPICAL
 
 
@@ -42,8 +42,9 @@ def calibrated(
 
 def test_the_factor_is_the_right_order_statistic():
     error = np.random.default_rng(0).permutation(np.arange(1.0, 100.0))  # 99 of them
-    assert calibrated(error).factor[0, 0] == pytest.approx(90)
-    assert calibrated(-error, level=0.5).factor[0, 0] == pytest.approx(50)
+    harder = 99 * HARDER  # ranks less than the 90th and 50th of 99, since a rehearsal is harder than the fill
+    assert calibrated(error).factor[0, 0] == pytest.approx(90 - harder)
+    assert calibrated(-error, level=0.5).factor[0, 0] == pytest.approx(50 - harder)
     assert calibrated(error[:3], level=0.99).factor[0, 0] == pytest.approx(error[:3].max())
 
 
@@ -125,6 +126,16 @@ def test_with_one_width_for_all_cells_longer_gaps_never_get_a_narrower_interval(
     assert factor[N_INNER] >= factor[2] and factor[N_INNER + 1] >= factor[3]  # an edge is no easier
     free = calibrated(rng.normal(0, size), code=code, guess="distance").factor[0]
     assert (np.diff(free[:N_INNER]) < 0).any()  # where the guess itself grows, its factor may fall
+
+
+def test_classes_that_came_out_the_wrong_way_round_get_their_mean_and_not_the_wider_of_both():
+    """Gaps of all lengths are as hard as another: by chance each longer one may seem the easier."""
+    code = np.repeat(np.arange(N_INNER, dtype=np.int8), 60)
+    widest = []
+    for seed in range(100):
+        error = np.random.default_rng(seed).normal(size=len(code))
+        widest.append(calibrated(error, code=code).factor[0, :N_INNER].mean())
+    assert np.mean(widest) == pytest.approx(1.645, rel=0.02)  # as wide as the 90 % of a normal distribution
 
 
 def test_an_edge_that_is_longer_than_what_was_rehearsed_is_wider_further_out():

@@ -95,7 +95,7 @@ class CsvFile(DataFile):
                 row_ends = cells.ends[rows, -1]
                 columns = [self._extra_cells(name, column.rows(rows)) for name, column in added.items()]
                 by_row = zip(*columns, strict=True) if columns else [()] * len(row_ends)
-                more = [b"".join(separator + cell for cell in row) for row in by_row]
+                more = [separator.join((b"", *row)) for row in by_row]
                 more = [text + tails.get(begin + i, b"") for i, text in enumerate(more)]
                 start, end = np.concatenate([start, row_ends]), np.concatenate([end, row_ends])
                 order = np.argsort(start, kind="stable")  # a fill at the end of a row comes before its tail
