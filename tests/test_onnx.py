@@ -105,7 +105,7 @@ def test_other_weights_with_an_odd_length_of_other_settings(tmp_path):
 def test_the_engine_fills_as_torch_does():
     table = t1.load_sample().iloc[:300, :7]
     ours = t1.impute(table, budget="fast", engine="onnx", intervals=0.9)
-    torchs = t1.impute(table, budget="fast", intervals=0.9)
+    torchs = t1.impute(table, budget="fast", engine="torch", intervals=0.9)
     spread = np.nanstd(table.to_numpy(), axis=0)
     for name in ("values", "lo", "hi"):
         away = np.abs(getattr(ours, name) - getattr(torchs, name)) / spread
@@ -120,8 +120,40 @@ def test_the_engine_runs_where_torch_is_not_installed(tmp_path):
     assert run.returncode == 0, run.stderr
     lines = (tmp_path / "out.csv").read_text().splitlines()
     assert len(lines) == 201 and not any(",," in line or line.endswith(",") for line in lines)
-    without = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert without.returncode != 0  # the check above would not see torch being used
+    torchs = subprocess.run([*command, "--engine", "torch"], cwd=tmp_path, capture_output=True, text=True)
+    assert torchs.returncode != 0  # the check above would not see torch being used
+
+
+@pytest.mark.parametrize(
+    ("options", "gpu", "n_columns", "torch_too"),
+    [
+        ({"budget": "fast"}, False, 3, False),
+        ({"budget": "fast"}, True, 3, True),
+        ({"budget": "fast"}, False, 70, True),  # so wide that torch is faster
+        ({"budget": "fast", "weights": "weights"}, False, 3, True),  # of any form
+        ({"budget": "5s"}, False, 3, True),
+    ],
+)
+def test_the_faster_engine_is_taken(tmp_path, options, gpu, n_columns, torch_too):
+    save_pretrained(tmp_path / "weights", load_pretrained(), trained={}, figures={})
+    table = np.random.default_rng(0).normal(size=(200, n_columns))
+    table[50:55] = np.nan
+    np.save(tmp_path / "table.npy", table)
+    code = (
+        "import sys, numpy, t1, t1.onnx.engine as e\n"
+        f"e.which = lambda tool: {'tool' if gpu else None!r}\n"
+        f"t1.impute(numpy.load('table.npy'), **{options})\n"
+        "print('torch' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == str(torch_too)
+
+
+def test_a_fit_that_is_kept_is_torchs(tmp_path):
+    fitted = t1.fit(t1.load_sample().iloc[:150, :3], budget="fast")
+    fitted.save(tmp_path / "model")
+    assert t1.load(tmp_path / "model").scorecard.to_dict() == fitted.scorecard.to_dict()
 
 
 def test_the_file_is_written_where_torch_is_not_installed(tmp_path, file):

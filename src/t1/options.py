@@ -20,7 +20,7 @@ from t1.progress import OnProgress
 from t1.schedule import seconds_of
 
 QUALITY = 1800.0  # seconds that the budget "quality" trains at most; it stops when nothing gets better
-ENGINES = ("torch", "onnx")
+ENGINES = ("auto", "torch", "onnx")
 FAST = "fast"  # nothing is trained
 
 
@@ -31,7 +31,9 @@ class FitOptions:
     method: str | None = None  # None: methods are blended by what the rehearsal shows
     budget: str | float = "30s"
     weights: str | Path | None = None  # pretrained weights: None for the shipped ones, a folder, or "none"
-    engine: str = "torch"  # what runs the pretrained network; "onnx" needs no torch, and cannot train
+    engine: str = (
+        "torch"  # what runs the pretrained network, see `ENGINES`; "onnx" needs no torch, and cannot train
+    )
     seed: int = 102
 
     def __post_init__(self) -> None:
@@ -45,7 +47,9 @@ class FitOptions:
     def _check_engine(self) -> None:
         if self.engine not in ENGINES:
             raise InputError(
-                f"there is no engine {self.engine!r}", cure=f"Give {' or '.join(ENGINES)}.", option="engine"
+                f"there is no engine {self.engine!r}",
+                cure=f"Give {', '.join(ENGINES[:-1])} or {ENGINES[-1]}.",
+                option="engine",
             )
         if self.engine == "onnx" and (self.trains or self.weights == "none"):
             raise InputError(
@@ -55,6 +59,11 @@ class FitOptions:
             )
         if self.engine == "onnx":
             check_libraries("onnxruntime", "onnx")
+
+    def _engine(self, *, kept: bool) -> str:
+        """Torch where it has to be: for what is trained, for what is kept, and for weights of any form."""
+        must = kept or self.trains or self.weights is not None
+        return "torch" if self.engine == "auto" and must else self.engine
 
     @property
     def trains(self) -> bool:
@@ -77,7 +86,7 @@ class FitOptions:
             budget=budget if self.trains else None,
             every=every,
             weights=self.weights,
-            engine=self.engine,
+            engine=self._engine(kept=every),
             on_progress=on_progress,
             should_stop=should_stop,
         )

@@ -186,7 +186,7 @@ def load_chosen(folder: str | Path | None, options: FitOptions) -> FittedFill | 
     if folder is None:
         return None
     fitted = load(folder)
-    for option, given in (("method", options.method), ("engine", options.engine != "torch")):
+    for option, given in (("method", options.method), ("engine", options.engine == "onnx")):
         if given:
             raise InputError(
                 "a fitted model brings its own methods, so none can be chosen",

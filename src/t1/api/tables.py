@@ -67,7 +67,7 @@ def impute(
     method: str | None = None,
     budget: str | float = "30s",
     weights: str | Path | None = None,
-    engine: str = "torch",
+    engine: str = "auto",
     seed: int = 102,
     intervals: float | None = None,
     max_gap: int | None = None,
@@ -80,7 +80,8 @@ def impute(
 ) -> FilledTable:
     """Fill the gaps of a table: fit, then apply. Options as in `fit` and `FittedFill.apply`.
 
-    `engine="onnx"` runs the pretrained network in onnxruntime instead of torch; it cannot train.
+    `engine="onnx"` runs the pretrained network in onnxruntime instead of torch; it cannot train. By default it does
+    where that is faster: where nothing is trained (`budget="fast"`), it is installed, and there is no GPU.
 
     >>> import numpy as np, t1
     >>> table = np.column_stack([np.arange(60.0), np.arange(60.0) % 7])

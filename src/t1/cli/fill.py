@@ -36,7 +36,9 @@ def add_impute(p: argparse.ArgumentParser) -> None:
     fill.add_argument("--model", metavar="FOLDER", help="a folder that t1 train wrote: nothing is learned")
     add_learning(fill)
     fill.add_argument(
-        "--engine", default="torch", help="what runs the pretrained T1: torch, or onnx (with --budget fast)"
+        "--engine",
+        default="auto",
+        help="what runs the pretrained T1: torch, or onnx (with --budget fast); auto takes the faster",
     )
     fill.add_argument("--add-missing-rows", action="store_true", help="insert rows for absent time stamps")
     fill.add_argument(

@@ -61,7 +61,7 @@ class Learning:
     cells: int = 0  # of the table that is filled in the end, where the panel is only a sample of it
     every: bool = False  # learn about every column, also those without gaps: the fit is to be kept
     weights: Any = None  # pretrained weights to start from: a path, "none", or None for the shipped ones
-    engine: str = "torch"  # what runs the pretrained network: torch, or onnx
+    engine: str = "torch"  # what runs the pretrained network: torch, onnx, or auto, the faster of them
     network: Any = None  # the pretrained network, once it was loaded
     told_by: dict[int, Any] = field(default_factory=dict)  # regressions of panels, each with its panel
     on_progress: OnProgress | None = None

@@ -15,7 +15,7 @@ from t1.methods.base import Fill, Learning, LeftOut
 from t1.methods.groups import Group, group_columns
 from t1.methods.regression import RegressionFill
 from t1.methods.windows import STRIDE, WIDE_STRIDE, Network, Relation, fill_ends, fill_series
-from t1.onnx.engine import OnnxT1
+from t1.onnx.engine import OnnxT1, is_faster
 from t1.panel import Panel
 from t1.weights import load_pretrained
 
@@ -58,7 +58,7 @@ class T1Fill:
         groups = tuple(group_columns(panel))
         rows = _sample(panel)
         return cls(
-            network=_network(learning),
+            network=_network(learning, wide=len(groups) > 1),
             scaler=scaler,
             groups=groups,
             relations=tuple(Relation.of(standard_rows(scaler, rows, g)) for g in groups),
@@ -162,16 +162,16 @@ class T1Fill:
         return Fill(fill, down=np.maximum(fill - low, 0), up=np.maximum(high - fill, 0))
 
 
-def _network(learning: Learning) -> Network:
+def _network(learning: Learning, *, wide: bool) -> Network:
     """The pretrained network; nobody changes it, so it serves all rounds of a rehearsal and the fill."""
     if learning.network is None:
-        learning.network = _load(learning)
+        learning.network = _load(learning, wide=wide)
     network: Network = learning.network
     return network
 
 
-def _load(learning: Learning) -> Network:
-    if learning.engine == "onnx":
+def _load(learning: Learning, *, wide: bool) -> Network:
+    if learning.engine == "onnx" or (learning.engine == "auto" and not wide and is_faster()):
         return OnnxT1.pretrained(learning.weights)
     from t1.device import resolve_device  # torch takes a second or two to import
 

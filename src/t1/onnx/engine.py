@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import numpy as np
@@ -53,6 +55,8 @@ class OnnxT1:
         options = onnxruntime.SessionOptions()
         if threads := os.environ.get("OMP_NUM_THREADS", ""):  # as torch does
             options.intra_op_num_threads = int(threads)
+        # threads that wait without rest take the time of whoever else runs: faster without, on a free machine too
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         model = network_graph(self.settings, self.weights).SerializeToString()
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
@@ -67,15 +71,24 @@ def export_onnx(target: str | Path, weights: str | Path | None = None) -> None:
         stream.write(model.SerializeToString())
 
 
+def is_faster() -> bool:
+    """Whether this engine fills sooner than torch does: it starts in a fraction of the time, but knows no GPU."""
+    gpu = sys.platform == "darwin" or any(which(tool) for tool in ("nvidia-smi", "rocm-smi"))
+    return not gpu and not _absent("onnxruntime", "onnx")
+
+
 def check_libraries(*names: str) -> None:
     """Say what is not installed, and how to get it."""
-    absent = [name for name in names if find_spec(name) is None]
-    if absent:
+    if absent := _absent(*names):
         raise InputError(
             f"the ONNX engine needs {' and '.join(absent)}, which is not installed",
             cure="Install it: pip install 't1-impute[onnx]'",
             option="engine",
         )
+
+
+def _absent(*names: str) -> list[str]:
+    return [name for name in names if find_spec(name) is None]
 
 
 def _named(path: str | Path | None) -> tuple[dict[str, Any], dict[str, AnyArray]]:
