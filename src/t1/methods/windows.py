@@ -23,6 +23,7 @@ ROWS = 512  # windows times columns that go through the network at once: more ta
 RATES = (4, 16, 64, 256)  # rows that are averaged into one, for gaps that the network cannot look across
 REACH = 12  # rows of a gap, at each rate, from which on the next coarser rate takes part
 STRIDE = 48  # rows from one window to the next: windows overlap by half
+FINE_STRIDE = 32  # of small tables: half as much time again, 0.4 % less error
 WIDE_STRIDE = 80  # of tables so wide that columns are grouped: two fifths of the time less, 0.9 % more error
 MARGIN = 1024  # rows beside those asked for that take part, by the coarser rates: 2 x (4 + 16 + 64 + 256) and a window
 NEAR = 24.0  # rows from an observation within which the fine fill counts most
