@@ -23,7 +23,8 @@ def threads(shared, job):
     import torch
     from threadpoolctl import threadpool_info
 
-    return {torch.get_num_threads(), *(pool["num_threads"] for pool in threadpool_info())}
+    told = int(os.environ.get("OMP_NUM_THREADS", "0"))  # to onnxruntime
+    return {torch.get_num_threads(), told, *(pool["num_threads"] for pool in threadpool_info())}
 
 
 def test_a_failure_or_a_killed_process_keeps_no_other_job_from_running():

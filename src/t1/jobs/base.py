@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from t1.errors import T1Error
 
 Work = Callable[[Any, Any], Any]  # (shared, job) -> result: a function of a module, not a closure
 Ended = tuple[Any, Any]  # a job, and its result or the T1Error that ended it
+N_THREADS = "OMP_NUM_THREADS"  # torch and onnxruntime look at it when they start
 
 
 class JobRunner(ABC):
@@ -55,10 +57,15 @@ def one_thread() -> Iterator[None]:
     import torch
     from threadpoolctl import threadpool_limits
 
-    before = torch.get_num_threads()
+    before, told = torch.get_num_threads(), os.environ.get(N_THREADS)
     torch.set_num_threads(1)
+    os.environ[N_THREADS] = "1"
     try:
         with threadpool_limits(1):
             yield
     finally:
         torch.set_num_threads(before)
+        if told is None:
+            del os.environ[N_THREADS]
+        else:
+            os.environ[N_THREADS] = told
