@@ -251,3 +251,23 @@ def test_runs_one_by_one_and_all_at_once_are_laid_alike(monkeypatch, n_vars):
     assert len(few) > 100
     for name in ("row", "column", "event", "fold", "code", "owner"):
         np.testing.assert_array_equal(getattr(few, name), getattr(many, name))
+
+
+@pytest.mark.parametrize("n_columns", [6, 20])  # events of few and of many runs
+def test_where_cells_miss_at_random_no_more_columns_are_missing_at_once_than_in_the_panel(n_columns):
+    """Points of several columns in one row are one event: laid over other points they would hide too much of a row."""
+    observed = np.random.default_rng(3).random((1500, n_columns)) > 0.4
+    r = again(observed)
+    beside = (~r.panel.observed).sum(axis=1)[r.row].mean()  # columns missing in the row of a hidden cell
+    usual = ((~observed).sum(axis=1) ** 2).sum() / (~observed).sum()  # in that of a missing cell of the panel
+    assert usual < beside < usual + 1.2  # one more, which is the hidden cell itself
+
+
+def test_an_outage_of_all_columns_is_hidden_whole_where_other_cells_miss_at_random():
+    observed = np.random.default_rng(4).random((4000, 6)) > 0.03
+    for start in range(100, 3900, 300):
+        observed[start : start + 12] = False
+    r = again(observed)
+    long = r.row[r.code == 2]
+    gone = (~r.panel.observed[long]).sum(axis=1)
+    assert len(long) > 300 and np.mean(gone >= 5) > 0.9  # a column may have no room for it

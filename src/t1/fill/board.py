@@ -1,5 +1,6 @@
 """The copies of a panel while events are laid on them: each is hidden where it touches no other and keeps its class."""
 
+from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -59,6 +60,10 @@ class Board:
         self._owner, self.owner = _as_bytes(
             np.full(original.shape, -1, dtype=np.int8) if owner is None else owner
         )
+        alive = original.any(axis=0)
+        self.n_missing = (~self.observed[:, alive]).sum(
+            axis=1
+        )  # (rows,), of the columns that are known at all
         self.density = original.sum(axis=0) / max(len(original), 1)  # (vars,), share of rows observed
         most = np.minimum(SHARE * original.sum(axis=0), AT_A_TIME * copies.observed.sum(axis=0))
         self.budget = np.floor(most).astype(np.int64)
@@ -87,9 +92,25 @@ class Board:
         for row, column in cells:
             self.rows.append(row)
             self.columns.append(column)
+            self.n_missing[row] += 1
         self.event += [self.n_placed] * len(cells)
         self.n_placed += bool(cells)
         return bool(cells)
+
+    def _thinned(self, columns: Sequence[int] | IntArray, event: Event, at: int) -> IntArray:
+        """Which of the runs that fit at a place are hidden: then as many columns are missing as in its own rows.
+
+        Where cells are missing at random, others are missing in the new rows already: with all runs of the event
+        fewer columns would be left to tell the hidden ones than there are in the panel.
+        """
+        if len(columns) == 1:
+            return np.arange(1)
+        rows = slice(at, at + event.span)
+        others = self.n_missing[rows].sum() - np.count_nonzero(~self.observed[rows, columns])
+        n = round(event.at_once - float(others) / event.span)
+        if n >= len(columns):
+            return np.arange(len(columns))
+        return np.sort(self.rng.permutation(len(columns))[: max(n, 1)])
 
     def _places(self, event: Event, fold: int) -> list[int]:
         """First rows to try an event at."""
@@ -135,12 +156,15 @@ class Board:
             zip(*(x.tolist() for x in (event.column, event.offset, event.length, event.code)), strict=True)
         )
         best: list[_LaidRun] = []
+        place = 0
         for at in self._places(event, fold):
             fit = [found for run in runs if (found := self._fit(run, at, event, fold)) is not None]
             if len(fit) > len(best):
-                best = fit
+                best, place = fit, at
             if len(fit) == len(runs):
                 break
+        if best:
+            best = [best[k] for k in self._thinned([run.column for run in best], event, place).tolist()]
         cells: list[tuple[int, int, int]] = []
         for k, run in enumerate(best):
             base = run.column * self.n_rows
@@ -186,22 +210,26 @@ class Board:
     def _lay_many(self, event: Event, fold: int) -> list[tuple[int, int]]:
         """As `_lay_few`, all runs at once."""
         best: tuple[BoolArray, tuple[IntArray, IntArray], IntArray, IntArray] | None = None
+        place = 0
         for at in self._places(event, fold):
             found = self._try(event, at, fold)
             if best is None or found[0].sum() > best[0].sum():
-                best = found
+                best, place = found, at
             if found[0].all():
                 break
         if best is None or not best[0].any():
             return []
         fits, (row, run), low, high = best
+        kept = np.flatnonzero(fits)[self._thinned(event.column[fits], event, place)]
+        hidden = np.isin(run, kept)
+        row, run = row[hidden], run[hidden]
         column, code = event.column[run], event.code[run]
         self.owner[self.source[row], column] = fold
         np.add.at(self.counts[fold], (column, code), 1)
         np.add.at(self.cells, (column, code), 1)
         np.add.at(self.of_column, column, 1)
-        self.n_events[event.column[fits], event.code[fits]] += 1
-        for k in np.flatnonzero(fits).tolist():
+        self.n_events[event.column[kept], event.code[kept]] += 1
+        for k in kept.tolist():
             self.taken[low[k] : high[k], event.column[k]] = True
         return list(zip(row.tolist(), column.tolist(), strict=True))
 

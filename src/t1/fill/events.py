@@ -1,13 +1,13 @@
 """Gap events: the runs of several columns that begin and end nearly together, as after a shared outage."""
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
 
-from t1.arrays import BoolArray, Codes, IntArray
+from t1.arrays import BoolArray, Codes, FloatArray, IntArray
 from t1.fill.gaps import N_CLASSES, Runs, gap_class
 
 ALIKE = 0.7  # runs are one event when their overlap is this share of their union
@@ -24,6 +24,7 @@ class Events:
     length: IntArray
     edge: BoolArray  # of each run; all runs of an event are alike in this
     bounds: IntArray
+    at_once: FloatArray  # (events,), how many columns are missing in its rows, those of other events too
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
@@ -31,7 +32,14 @@ class Events:
     def __getitem__(self, event: int) -> "Event":
         runs = slice(self.bounds[event], self.bounds[event + 1])
         edge = bool(self.edge[runs.start])
-        return Event(self.column[runs], self.offset[runs], self.length[runs], self.code[runs], edge)
+        return Event(
+            self.column[runs],
+            self.offset[runs],
+            self.length[runs],
+            self.code[runs],
+            edge,
+            float(self.at_once[event]),
+        )
 
     @cached_property
     def code(self) -> Codes:
@@ -50,19 +58,25 @@ class Events:
         sizes = np.diff(self.bounds)
         runs = np.repeat(keep, sizes)
         return Events(
-            self.column[runs], self.offset[runs], self.length[runs], self.edge[runs], _bounds(sizes[keep])
+            self.column[runs],
+            self.offset[runs],
+            self.length[runs],
+            self.edge[runs],
+            _bounds(sizes[keep]),
+            self.at_once[keep],
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """The runs of one event: columns, offsets from its first row, lengths, classes; at an edge or not."""
+    """The runs of one event: columns, offsets from its first row, lengths, classes; at an edge or not; see Events."""
 
     column: IntArray
     offset: IntArray
     length: IntArray
     code: Codes
     edge: bool
+    at_once: float
 
     @cached_property
     def span(self) -> int:
@@ -71,7 +85,13 @@ class Event:
     def take(self, runs: BoolArray) -> "Event":
         if runs.all():
             return self
-        return Event(self.column[runs], self.offset[runs], self.length[runs], self.code[runs], self.edge)
+        return replace(
+            self,
+            column=self.column[runs],
+            offset=self.offset[runs],
+            length=self.length[runs],
+            code=self.code[runs],
+        )
 
 
 def own_events(runs: Runs, alive: BoolArray, limit: int, edge_limit: int | None = None) -> Events:
@@ -80,20 +100,31 @@ def own_events(runs: Runs, alive: BoolArray, limit: int, edge_limit: int | None 
     Columns with nothing observed take no part.
     """
     keep = alive[runs.column]
+    n_missing = _missing_by(runs.take(keep))
     column, start, stop, edge = runs.column[keep], runs.start[keep], runs.stop[keep], runs.edge[keep]
     base = int(stop.max(initial=0)) + 1
     spans, which = np.unique((start * base + stop) * 2 + edge, return_inverse=True)
     spans, kind = np.divmod(spans, 2)
     event = _join_alike(*np.divmod(spans, base), kind.astype(bool))[which]
     order = np.lexsort((start, event))
-    column, start, length = column[order], start[order], (stop - start)[order]
-    event, edge = event[order], edge[order]
+    column, start, stop = column[order], start[order], stop[order]
+    event, edge, length = event[order], edge[order], stop - start
     sizes = np.unique(event, return_counts=True)[1]
     bounds = _bounds(sizes)
     offset = start - np.repeat(start[bounds[:-1]], sizes)
     most = np.where(edge, limit if edge_limit is None else edge_limit, limit)
     short = np.where(length > most, 0, offset)
-    return Events(column, np.where(edge, 0, short), np.minimum(length, most), edge, bounds)
+    at_once = (n_missing[stop] - n_missing[start]) / length
+    at_once = np.add.reduceat(at_once, bounds[:-1]) / sizes if len(sizes) else at_once
+    return Events(column, np.where(edge, 0, short), np.minimum(length, most), edge, bounds, at_once)
+
+
+def _missing_by(runs: Runs) -> IntArray:
+    """How many cells are missing in the rows before each row, in all columns together."""
+    step = np.zeros(int(runs.stop.max(initial=0)) + 1, dtype=np.intp)
+    np.add.at(step, runs.start, 1)
+    np.add.at(step, runs.stop, -1)
+    return np.append(0, np.cumsum(np.cumsum(step)))
 
 
 def default_events(alive: BoolArray, limit: int) -> Events:
@@ -102,7 +133,8 @@ def default_events(alive: BoolArray, limit: int) -> Events:
     column = np.repeat(np.flatnonzero(alive), len(lengths))
     length = np.tile(np.array(lengths, dtype=np.intp), int(alive.sum()))
     inner = np.zeros(len(length), dtype=bool)
-    return Events(column, np.zeros_like(length), length, inner, np.arange(len(length) + 1))
+    alone = np.ones(len(length))
+    return Events(column, np.zeros_like(length), length, inner, np.arange(len(length) + 1), alone)
 
 
 def _join_alike(start: IntArray, stop: IntArray, edge: BoolArray) -> IntArray:
