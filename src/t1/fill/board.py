@@ -15,6 +15,7 @@ from t1.panel import Panel
 FOLDS = (0, 1, 2)  # a hidden cell is judged by what was learned from those of the other folds
 SHARE = 0.25  # of a column's observed cells are hidden at most, in all copies together
 AT_A_TIME = 0.1  # ... and of those in the copies: with more, gaps are harder to fill than those of the panel
+MORE = 0.05  # of the columns may miss at once beside those of the panel: in a wide table that makes nothing harder
 PLACES = 16  # tried for each event
 DENSE = 0.9  # share of rows observed above which gaps are seldom beside each other
 FEW = 8  # runs of an event: with more, arrays are faster
@@ -61,6 +62,7 @@ class Board:
             np.full(original.shape, -1, dtype=np.int8) if owner is None else owner
         )
         alive = original.any(axis=0)
+        self.n_alive = int(alive.sum())
         self.n_missing = (~self.observed[:, alive]).sum(
             axis=1
         )  # (rows,), of the columns that are known at all
@@ -107,10 +109,10 @@ class Board:
             return np.arange(1)
         rows = slice(at, at + event.span)
         others = self.n_missing[rows].sum() - np.count_nonzero(~self.observed[rows, columns])
-        n = round(event.at_once - float(others) / event.span)
+        n = max(round(event.at_once - float(others) / event.span), int(MORE * self.n_alive), 1)
         if n >= len(columns):
             return np.arange(len(columns))
-        return np.sort(self.rng.permutation(len(columns))[: max(n, 1)])
+        return np.sort(self.rng.permutation(len(columns))[:n])
 
     def _places(self, event: Event, fold: int) -> list[int]:
         """First rows to try an event at."""
