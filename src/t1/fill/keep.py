@@ -35,7 +35,7 @@ from t1.methods.whole import Iterative, Knn, Pswi
 from t1.methods.windows import Relation
 from t1.models.base import Model
 
-VERSION = 2
+VERSION = 3
 CLASSES = {
     kind.__name__: kind
     for kind in (

@@ -54,6 +54,7 @@ class Regression:
     scale: FloatArray
     low: FloatArray  # the least and the greatest value observed: fills stay between them and those of their table
     high: FloatArray
+    order: IntArray  # positions in `columns`: the weights of each hold for what those before it have been filled with
     helpers: IntArray  # (columns, helpers), positions in `columns`, the closest first
     weights: FloatArray  # (rounds, columns, features); NaN where nothing was learned, and straight lines have to do
     intercept: FloatArray  # (rounds, columns)
@@ -74,12 +75,17 @@ class Regression:
         low, high = within = self._range(values)
         first = self._first_needed(values, since) if since else 0
         table = self._filled(values, phase, within, first)
-        for j in table.gappy:
+        for j in self._gappy(table):
             column = values[:, self.columns[j]].copy()
             gap = np.flatnonzero(table.hidden[j])
             fill = table.fill[j, gap].astype(np.float64) * self.scale[j] + self.centre[j]
             column[first + gap] = fill.clip(low[j], high[j])
             yield int(self.columns[j]), column
+
+    def _gappy(self, table: Sight) -> list[int]:
+        """The columns that have gaps, in the order in which they were learned."""
+        has_gaps: BoolArray = np.any(table.hidden, axis=1)
+        return [j for j in self.order.tolist() if has_gaps[j]]
 
     def _first_needed(self, values: FloatArray, since: int) -> int:
         """The row from which on fills tell those of the rows from `since` on.
@@ -113,18 +119,18 @@ class Regression:
         """The columns with their gaps filled, in as many rounds as there were to learn; rows from `first` on."""
         table = Sight(values, self.columns, self.centre, self.scale, self.cycle, phase, first)
         low, high = ((end - self.centre) / self.scale for end in within)
-        gaps = {j: Around.of(table.hidden[j]) for j in table.gappy}
+        gaps = {j: Around.of(table.hidden[j]) for j in self._gappy(table)}
         views: dict[int, list[Features]] = {}
         if (
             sum(len(of_column.rows) for of_column in gaps.values()) <= AT_ONCE
         ):  # else they would take much memory
-            views = {j: list(self._views(table, gaps[j], j)) for j in table.gappy}
+            views = {j: list(self._views(table, of_column, j)) for j, of_column in gaps.items()}
         learned: BoolArray = np.all(np.isfinite(self.weights), axis=2)
         for k in range(len(self.weights)):
-            for j in table.gappy:
+            for j, of_column in gaps.items():
                 if learned[k, j]:
-                    fill = self._expected(table, gaps[j], views.get(j), k, j)
-                    table.fill[j, gaps[j].rows] = fill.clip(low[j], high[j])
+                    fill = self._expected(table, of_column, views.get(j), k, j)
+                    table.fill[j, of_column.rows] = fill.clip(low[j], high[j])
         return table
 
     def _views(self, table: Sight, gaps: Around, j: int) -> Iterator[Features]:
@@ -176,6 +182,7 @@ def learn_regression(
         scale=scale,
         low=low,
         high=high,
+        order=learned.order,
         helpers=learned.helpers,
         weights=learned.weights,
         intercept=learned.intercept,
@@ -262,8 +269,9 @@ class _Learned:
     """Weights while they are learned from a table, whose gaps they fill better from round to round."""
 
     table: Sight
+    order: IntArray  # this and the others as in Regression
     helpers: IntArray
-    weights: FloatArray  # as in Regression
+    weights: FloatArray
     intercept: FloatArray
     share: FloatArray
     decay: FloatArray
@@ -273,17 +281,18 @@ class _Learned:
         n_columns, n_helpers = helpers.shape
         n_features = n_helpers + 2 * min(n_helpers, CLOSE) + (0 if table.cycle is None else 2)
         weights = np.full((ROUNDS, n_columns, n_features), np.nan)
-        return cls(table, helpers, weights, *np.zeros((3, ROUNDS, n_columns)))
+        order = np.argsort(table.hidden.sum(axis=1), kind="stable")  # who knows most helps first
+        return cls(table, order, helpers, weights, *np.zeros((3, ROUNDS, n_columns)))
 
     def learn(self, columns: IntArray, on_share: OnShare | None) -> None:
         """Learn some columns, those that know most first."""
-        gaps = [Around.of(hidden) for hidden in self.table.hidden[columns]]
-        order = np.argsort([len(of_column.rows) for of_column in gaps], kind="stable").tolist()
+        asked = set(columns.tolist())
+        gaps = {j: Around.of(self.table.hidden[j]) for j in self.order.tolist() if j in asked}
         for k in range(ROUNDS):
-            for i, o in enumerate(order):
+            for i, (j, of_column) in enumerate(gaps.items()):
                 if on_share is not None:
-                    on_share((k + i / len(columns)) / ROUNDS)
-                self._learn(k, int(columns[o]), gaps[o])
+                    on_share((k + i / len(gaps)) / ROUNDS)
+                self._learn(k, j, of_column)
 
     def _learn(self, k: int, j: int, gaps: Around) -> None:
         table, last = self.table, self.share[k - 1, j] * self.decay[k - 1, j] if k else 0.0

@@ -82,10 +82,8 @@ class Sight:
         self.fill = np.empty(self.hidden.shape, dtype=np.float32)
         self.cycle, self.phase = cycle, phase + first
         self.beside = np.empty(self.hidden.shape if cycle is not None else (0, 0), dtype=np.float32)
-        count = np.empty(len(columns), dtype=np.intp)  # of missing cells
         for block in column_blocks((len(values), len(columns))):
             z = (values[:, columns[block]] - centre[block]) / scale[block]
-            count[block] = np.isnan(z).sum(axis=0)
             own = z[first:]
             self.hidden[block] = np.isnan(own).T
             lines = linear(own) if cycle is None else over_season(own, cycle[:, block], self.phase)
@@ -93,8 +91,6 @@ class Sight:
             np.nan_to_num(self.fill[block], copy=False)  # nothing of it is known here: its mean
             if cycle is not None:
                 self.beside[block] = _one_period_away(z, cycle[:, block], phase, first).T
-        order = np.argsort(count, kind="stable")  # who knows most helps first
-        self.gappy: list[int] = [j for j in order.tolist() if self.hidden[j].any()]
 
     def look(self, j: int, helpers: IntArray, rows: IntArray | slice) -> Float32Array:
         """What may tell column j in some rows: (features, rows)."""
