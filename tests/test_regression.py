@@ -143,6 +143,20 @@ def test_weights_of_one_table_fill_another():
 # T1 on the rest.
 
 
+def test_a_part_of_a_table_is_filled_as_the_whole_is():
+    """Weights were learned with columns filled in some order; in a part, where others miss most, it is the same."""
+    rng = np.random.default_rng(2)
+    factors = np.stack([walk(1200, seed, decay=0.97) for seed in range(3)], axis=1)
+    table = factors @ rng.normal(size=(3, 8)) + rng.normal(0, 0.2, (1200, 8))
+    table[rng.random(table.shape) < 0.5] = NAN
+    learned = learn_regression(table, None)
+    part = slice(400, 700)
+    assert (np.argsort(np.isnan(table[part]).sum(axis=0)) != np.argsort(np.isnan(table).sum(axis=0))).any()
+    whole = dict(learned.fill(table))
+    for j, column in learned.fill(table[part]):
+        np.testing.assert_allclose(column[40:-40], whole[j][part][40:-40], atol=1e-5)
+
+
 def test_t1_on_the_rest_adds_to_what_the_regression_says():
     """Columns tell each other's noise, and each has a slow wave of its own that only its own time tells."""
     rng = np.random.default_rng(0)
