@@ -63,9 +63,8 @@ class Board:
         )
         alive = original.any(axis=0)
         self.n_alive = int(alive.sum())
-        self.n_missing = (~self.observed[:, alive]).sum(
-            axis=1
-        )  # (rows,), of the columns that are known at all
+        # (rows,), of the columns of which anything is known
+        self.n_missing = np.count_nonzero(~self.observed[:, alive], axis=1)
         self.density = original.sum(axis=0) / max(len(original), 1)  # (vars,), share of rows observed
         most = np.minimum(SHARE * original.sum(axis=0), AT_A_TIME * copies.observed.sum(axis=0))
         self.budget = np.floor(most).astype(np.int64)
