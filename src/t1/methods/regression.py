@@ -54,7 +54,7 @@ class Regression:
     scale: FloatArray
     low: FloatArray  # the least and the greatest value observed: fills stay between them and those of their table
     high: FloatArray
-    order: IntArray  # positions in `columns`: the weights of each hold for what those before it have been filled with
+    n_missing: IntArray  # (columns,), when they were learned, which says in which order
     helpers: IntArray  # (columns, helpers), positions in `columns`, the closest first
     weights: FloatArray  # (rounds, columns, features); NaN where nothing was learned, and straight lines have to do
     intercept: FloatArray  # (rounds, columns)
@@ -83,9 +83,14 @@ class Regression:
             yield int(self.columns[j]), column
 
     def _gappy(self, table: Sight) -> list[int]:
-        """The columns that have gaps, in the order in which they were learned."""
-        has_gaps: BoolArray = np.any(table.hidden, axis=1)
-        return [j for j in self.order.tolist() if has_gaps[j]]
+        """The columns that have gaps, in the order in which they were learned.
+
+        The weights of each hold for what those before it have been filled with. Columns that had no gaps then come
+        first; among them those that know most now.
+        """
+        n_missing = np.count_nonzero(table.hidden, axis=1)
+        order = np.lexsort((np.where(self.n_missing > 0, 0, n_missing), self.n_missing))
+        return [j for j in order.tolist() if n_missing[j]]
 
     def _first_needed(self, values: FloatArray, since: int) -> int:
         """The row from which on fills tell those of the rows from `since` on.
@@ -182,7 +187,7 @@ def learn_regression(
         scale=scale,
         low=low,
         high=high,
-        order=learned.order,
+        n_missing=learned.n_missing,
         helpers=learned.helpers,
         weights=learned.weights,
         intercept=learned.intercept,
@@ -269,7 +274,7 @@ class _Learned:
     """Weights while they are learned from a table, whose gaps they fill better from round to round."""
 
     table: Sight
-    order: IntArray  # this and the others as in Regression
+    n_missing: IntArray  # this and the others as in Regression
     helpers: IntArray
     weights: FloatArray
     intercept: FloatArray
@@ -281,13 +286,14 @@ class _Learned:
         n_columns, n_helpers = helpers.shape
         n_features = n_helpers + 2 * min(n_helpers, CLOSE) + (0 if table.cycle is None else 2)
         weights = np.full((ROUNDS, n_columns, n_features), np.nan)
-        order = np.argsort(table.hidden.sum(axis=1), kind="stable")  # who knows most helps first
-        return cls(table, order, helpers, weights, *np.zeros((3, ROUNDS, n_columns)))
+        n_missing = np.count_nonzero(table.hidden, axis=1)
+        return cls(table, n_missing, helpers, weights, *np.zeros((3, ROUNDS, n_columns)))
 
     def learn(self, columns: IntArray, on_share: OnShare | None) -> None:
         """Learn some columns, those that know most first."""
         asked = set(columns.tolist())
-        gaps = {j: Around.of(self.table.hidden[j]) for j in self.order.tolist() if j in asked}
+        order = np.argsort(self.n_missing, kind="stable").tolist()
+        gaps = {j: Around.of(self.table.hidden[j]) for j in order if j in asked}
         for k in range(ROUNDS):
             for i, (j, of_column) in enumerate(gaps.items()):
                 if on_share is not None:
