@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def explain(
     (4, ['x0', 'x1'])
     """
     began = clock.perf_counter()
-    options = FitOptions(method=method, budget=budget, weights=weights, seed=seed)
+    options = FitOptions(method=method, budget=budget, weights=weights, engine="torch", seed=seed)
     if fitted is None:
         frame = Frame.read(data, time=time, id=id, columns=columns, exclude=exclude)
     else:
@@ -94,6 +95,7 @@ def explain_file(
     if fitted is not None:
         check_columns(fitted.columns, file.columns)
         return explain_cell(fitted.judged, placed.panel, column, row)
+    options = replace(options, engine="torch")  # which knows where its heads looked
     learning = options.learning(began, on_progress=on_progress, should_stop=should_stop)
     judged = judge(placed.panel, learning, options, file.kinds)
     return explain_cell(judged, placed.panel, column, row)

@@ -31,9 +31,7 @@ class FitOptions:
     method: str | None = None  # None: methods are blended by what the rehearsal shows
     budget: str | float = "30s"
     weights: str | Path | None = None  # pretrained weights: None for the shipped ones, a folder, or "none"
-    engine: str = (
-        "torch"  # what runs the pretrained network, see `ENGINES`; "onnx" needs no torch, and cannot train
-    )
+    engine: str = "auto"  # what runs the pretrained network: torch, onnx, which cannot train, or the faster
     seed: int = 102
 
     def __post_init__(self) -> None:

@@ -84,7 +84,7 @@ def add_learning(p: argparse._ActionsContainer) -> None:
 def fit_options(a: argparse.Namespace, budget: str = "30s") -> "FitOptions":
     from t1.options import FitOptions
 
-    engine = getattr(a, "engine", "torch")
+    engine = getattr(a, "engine", "auto")
     return FitOptions(
         method=a.method, budget=a.budget or budget, weights=a.weights, engine=engine, seed=a.seed
     )
