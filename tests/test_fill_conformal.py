@@ -131,11 +131,11 @@ def test_with_one_width_for_all_cells_longer_gaps_never_get_a_narrower_interval(
 def test_classes_that_came_out_the_wrong_way_round_get_their_mean_and_not_the_wider_of_both():
     """Gaps of all lengths are as hard as another: by chance each longer one may seem the easier."""
     code = np.repeat(np.arange(N_INNER, dtype=np.int8), 60)
-    widest = []
+    width = []
     for seed in range(100):
         error = np.random.default_rng(seed).normal(size=len(code))
-        widest.append(calibrated(error, code=code).factor[0, :N_INNER].mean())
-    assert np.mean(widest) == pytest.approx(1.645, rel=0.02)  # as wide as the 90 % of a normal distribution
+        width.append(calibrated(error, code=code).factor[0, :N_INNER].mean())
+    assert np.mean(width) == pytest.approx(1.645, rel=0.02)  # as wide as the 90 % of a normal distribution
 
 
 def test_an_edge_that_is_longer_than_what_was_rehearsed_is_wider_further_out():

@@ -140,9 +140,6 @@ def test_weights_of_one_table_fill_another():
     np.testing.assert_array_equal(filled[~np.isnan(second)], second[~np.isnan(second)])
 
 
-# T1 on the rest.
-
-
 def test_a_part_of_a_table_is_filled_as_the_whole_is():
     """Weights were learned with columns filled in some order; in a part, where others miss most, it is the same."""
     rng = np.random.default_rng(2)
@@ -155,6 +152,9 @@ def test_a_part_of_a_table_is_filled_as_the_whole_is():
     whole = dict(learned.fill(table))
     for j, column in learned.fill(table[part]):
         np.testing.assert_allclose(column[40:-40], whole[j][part][40:-40], atol=1e-5)
+
+
+# T1 on the rest.
 
 
 def test_t1_on_the_rest_adds_to_what_the_regression_says():

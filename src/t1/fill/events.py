@@ -99,9 +99,9 @@ def own_events(runs: Runs, alive: BoolArray, limit: int, edge_limit: int | None 
 
     Columns with nothing observed take no part.
     """
-    keep = alive[runs.column]
-    n_missing = _missing_by(runs.take(keep))
-    column, start, stop, edge = runs.column[keep], runs.start[keep], runs.stop[keep], runs.edge[keep]
+    runs = runs.take(alive[runs.column])
+    n_missing = _missing_before(runs)
+    column, start, stop, edge = runs
     base = int(stop.max(initial=0)) + 1
     spans, which = np.unique((start * base + stop) * 2 + edge, return_inverse=True)
     spans, kind = np.divmod(spans, 2)
@@ -119,8 +119,8 @@ def own_events(runs: Runs, alive: BoolArray, limit: int, edge_limit: int | None 
     return Events(column, np.where(edge, 0, short), np.minimum(length, most), edge, bounds, at_once)
 
 
-def _missing_by(runs: Runs) -> IntArray:
-    """How many cells are missing in the rows before each row, in all columns together."""
+def _missing_before(runs: Runs) -> IntArray:
+    """How many cells are missing in all rows before each row, in all columns together."""
     step = np.zeros(int(runs.stop.max(initial=0)) + 1, dtype=np.intp)
     np.add.at(step, runs.start, 1)
     np.add.at(step, runs.stop, -1)
