@@ -15,6 +15,7 @@ from t1.missing import own
 
 QUANTITIES = ("temp", "dewp", "pressure")  # of the sample's seven; the other four fill as well, more slowly
 DAY = 24
+ENOUGH = 200  # cells of a column that are held out to measure an error
 
 
 def main() -> None:
@@ -71,11 +72,17 @@ def main() -> None:
 
 
 def transplanted_gaps(observed: np.ndarray, rng: np.random.Generator, length: int = 7 * DAY) -> np.ndarray:
-    """The table's own gaps, moved: each week gets the gaps of another week, where it was observed."""
+    """The table's own gaps, moved: each week gets the gaps of another week, where it was observed.
+
+    Columns with few gaps get those of more weeks, as a handful of cells says nothing about an error.
+    """
     hidden = np.zeros_like(observed)
-    for begin in range(0, len(observed) - length, length):
-        week = slice(begin, begin + length)
-        hidden[week] = own(observed[week], donor_observed=observed, rng=rng)
+    few = np.arange(observed.shape[1])
+    while len(few):
+        for begin in range(0, len(observed) - length, length):
+            week = np.ix_(np.arange(begin, begin + length), few)
+            hidden[week] |= own(observed[week], donor_observed=observed[:, few], rng=rng)
+        few = np.flatnonzero(hidden.sum(axis=0) < ENOUGH)
     return hidden
 
 

@@ -18,7 +18,7 @@ def fit_closed(panel: Panel, *, method: str | None = None, names=QUICK, seed: in
     """`fit_panel` with some methods of the list only."""
     some = {name: METHODS[name] for name in names}
     with patch.object(fit, "METHODS", {**some, **({method: METHODS[method]} if method else {})}):
-        return fit_panel(panel, Learning(seed=seed, **more), method=method, tune=False)
+        return fit_panel(panel, Learning(seed=seed, **more), method=method, tune="trees" in names)
 
 
 def walks(n_rows: int = 1500, n_vars: int = 4, seed: int = 0) -> np.ndarray:

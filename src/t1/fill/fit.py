@@ -34,6 +34,7 @@ from t1.methods.related import RelatedFill
 from t1.methods.rest import AnyT1, RestFill
 from t1.methods.seasons import find_periods, moments
 from t1.methods.t1 import T1Fill
+from t1.methods.trees import TreesFill
 from t1.panel import Panel
 
 
@@ -69,7 +70,7 @@ def fit_panel(
     panel = unwind(panel, circles)
     learning.notes += _slow_columns(panel)
     learning.follows = _follows(panel.columns, kinds)
-    names = _to_judge(method, learning, panel)
+    names = _to_judge(method, learning, panel, tune=tune)
     with np.errstate(over="ignore", invalid="ignore"):
         learning.tell("hiding cells to judge by")
         # of all cells: with a quarter of a sparse panel hidden, seasons are missed or seen where there are none
@@ -86,7 +87,7 @@ def fit_panel(
     return replace(fitted, circles=circles, centres=centres(panel, circles))
 
 
-def _to_judge(method: str | None, learning: Learning, panel: Panel) -> list[str]:
+def _to_judge(method: str | None, learning: Learning, panel: Panel, *, tune: bool = True) -> list[str]:
     """The names of the methods: the one that was asked for beside linear, or all that serve every table."""
     if method == "related" and not learning.follows:
         raise InputError("no column is a copy or a sum of others", cure="Choose another.", option="method")
@@ -94,6 +95,8 @@ def _to_judge(method: str | None, learning: Learning, panel: Panel) -> list[str]
         return list(dict.fromkeys(["linear", method]))
     defaults = [name for name, entry in METHODS.items() if entry.default]
     left_out = {"related"} if not learning.follows else set()
+    # trees have to be grown, which is training as well
+    left_out |= {"trees"} if not tune or learning.is_large(panel) else set()
     # without pretrained weights T1 is trained, and once only; a large table would take twice as long
     left_out |= {"t1-rest"} if learning.weights == "none" or learning.is_large(panel) else set()
     return [name for name in defaults if name not in left_out]
@@ -144,7 +147,7 @@ class _Judged:
         self.heard.append([first, *later])
         if (e := self.ends) is not None:
             # as long as T1 takes again, which rows as they arrive do not have
-            slow = isinstance(first.fitted, RestFill) and not forced
+            slow = isinstance(first.fitted, RestFill | TreesFill) and not forced
             nothing = Fill(np.full(e.panel.values.shape, np.inf))
             filled = nothing if slow else fill_end(first.fitted, e.panel, e.memory)
             self.at_ends.append([heard_of(first.fitted, filled, e)])
@@ -267,7 +270,14 @@ class _Judged:
             wanted = used[k] or type(fitted) in (T1Fill, RestFill)
             if type(fitted) is RegressionFill and self.rounds[0].known > NEARLY_ALL:
                 continue
-            if wanted and type(fitted) in (RegressionFill, RelatedFill, RestFill, Seasonal, T1Fill):
+            if wanted and type(fitted) in (
+                RegressionFill,
+                RelatedFill,
+                RestFill,
+                Seasonal,
+                T1Fill,
+                TreesFill,
+            ):
                 with suppress(LeftOut):  # no time is left for it: what was judged fills
                     methods[k] = fit_of(fitted.name)(panel, self.learning)
         start = next((m for m in methods if type(m) is T1Fill), None)

@@ -14,6 +14,7 @@ from t1.methods.base import Fill, Fit, FittedMethod, Learning
 from t1.methods.regression import RegressionFill
 from t1.methods.rest import AnyT1, RestFill
 from t1.methods.t1 import T1Fill
+from t1.methods.trees import OF_BUDGET, TreesFill
 from t1.methods.windows import STRIDE
 from t1.panel import Panel
 
@@ -39,13 +40,18 @@ class Heard(NamedTuple):
 
 def hear(fit: Fit, r: Rehearsal, learning: Learning, *, quick: bool) -> Heard:
     """Let a method learn without the hidden cells, and fill them."""
-    fitted = fit(r.masked, learning)
     clock = perf_counter if learning.budget is None else learning.budget.clock
+    learns = clock()
+    fitted = fit(r.masked, learning)
     began = clock()
     stride = QUICK_STRIDE if quick else STRIDE
     regressed = isinstance(fitted, RegressionFill | RestFill) or (
         isinstance(fitted, T1Fill) and fitted.regression is not None
     )
+    if isinstance(
+        fitted, TreesFill
+    ):  # growing takes long: is there time to do it for each fold, and for the fill?
+        regressed = not quick and 4 * (began - learns) <= OF_BUDGET * learning.left()
     if regressed and r.known < NEARLY_ALL:
         filled = _filled_by_fold(fitted, fit, r, learning, stride)
     else:

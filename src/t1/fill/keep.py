@@ -24,12 +24,14 @@ from t1.fill.blend import Blend
 from t1.fill.judged import Evidence, JudgedFill
 from t1.methods.catalog import model_class
 from t1.methods.columns import Linear, Locf, Mean, Nearest, Seasonal
+from t1.methods.forest import Forest
 from t1.methods.groups import Group
 from t1.methods.network import NetworkFill
 from t1.methods.regression import Regression, RegressionFill
 from t1.methods.related import Formula, RelatedFill
 from t1.methods.rest import RestFill
 from t1.methods.t1 import T1Fill
+from t1.methods.trees import ColumnTrees, TreesFill
 from t1.methods.tune import TunedFill
 from t1.methods.whole import Iterative, Knn, Pswi
 from t1.methods.windows import Relation
@@ -40,7 +42,9 @@ CLASSES = {
     kind.__name__: kind
     for kind in (
         Blend,
+        ColumnTrees,
         Evidence,
+        Forest,
         Group,
         Iterative,
         JudgedFill,
@@ -61,6 +65,7 @@ CLASSES = {
         Scaler,
         Seasonal,
         T1Fill,
+        TreesFill,
         TunedFill,
     )
 }

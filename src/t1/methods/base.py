@@ -108,6 +108,7 @@ class Pace:
     learning: Learning
     name: str
     times: float  # as much work as this one follows, this one included
+    share: float = 1.0  # of what is left of the budget, that it may take
     patience: float = 1.0  # seconds of work before a first judgement
     began: float = field(default_factory=perf_counter)
     first: tuple[float, float] | None = None  # when the first share was reported, and which
@@ -125,8 +126,8 @@ class Pace:
             return
         work = (now - then) / (share - done)
         whole = then - self.began + work
-        if work * (1 - share) + (self.times - 1) * whole > budget.left():
+        if work * (1 - share) + (self.times - 1) * whole > self.share * budget.left():
             raise LeftOut(
                 f"{self.name} was left out: it would take about {whole * self.times:.0f} s, more than is "
-                "left of the budget"
+                "left of the budget for it"
             )

@@ -83,6 +83,13 @@ _add(
     place="t1.methods.related:RelatedFill",
     default=True,
 )
+_add(
+    "trees",
+    title="Boosted trees",
+    family="the other columns, curved",
+    place="t1.methods.trees:TreesFill",
+    default=True,
+)
 _add("mean", title="Mean", family="a column by itself", place="t1.methods.columns:Mean")
 _add("locf", title="Last observation", family="a column by itself", place="t1.methods.columns:Locf")
 _add(
