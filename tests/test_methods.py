@@ -276,3 +276,13 @@ def test_coarser_rates_look_only_where_a_gap_is_long(monkeypatch):
     untouched = np.isnan(values)
     untouched[1900:2250] = False
     np.testing.assert_array_equal(filled[untouched], everywhere[untouched])
+
+
+def test_pace_goes_by_the_clock_of_the_budget():
+    """A budget of processor time: the machine's own clock stands somewhere else."""
+    now = [100.0]
+    pace = Pace(Learning(budget=Budget(10.0, now[0], lambda: now[0])), "regression", times=3)
+    pace(0.0)
+    now[0] += 2.0
+    with pytest.raises(LeftOut, match="about 12 s"):
+        pace(0.5)

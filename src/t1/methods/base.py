@@ -110,8 +110,12 @@ class Pace:
     times: float  # as much work as this one follows, this one included
     share: float = 1.0  # of what is left of the budget, that it may take
     patience: float = 1.0  # seconds of work before a first judgement
-    began: float = field(default_factory=perf_counter)
+    began: float = np.nan  # by the budget's clock: now, if nothing else is said
     first: tuple[float, float] | None = None  # when the first share was reported, and which
+
+    def __post_init__(self) -> None:
+        if self.learning.budget is not None and np.isnan(self.began):
+            self.began = self.learning.budget.clock()
 
     def __call__(self, share: float) -> None:
         """Called by the method with the share of the work that is done; before the first call it sets up."""
