@@ -9,7 +9,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from closed_form import fit_closed, holes
 from t1.api.fitted import FittedFill, load
 from t1.fill.fit import _to_judge, fit_panel
-from t1.methods import forest
+from t1.methods import forest, trees
 from t1.methods.base import LARGE, Budget, Learning, LeftOut
 from t1.methods.catalog import fit_of
 from t1.methods.forest import Forest
@@ -92,3 +92,21 @@ def test_a_judged_fill_with_a_budget_tries_them():
     judged = fit_panel(panel, Learning(budget=Budget(20.0)))
     assert "trees" in judged.method_names
     assert any("trees" in name for name in judged.fill(panel).method_names)
+
+
+def test_they_know_the_day_of_the_week_where_a_season_is_a_day(monkeypatch):
+    """Hourly counts of a street that is empty on two days of seven."""
+    rng = np.random.default_rng(0)
+    hour = np.arange(24 * 7 * 8)
+    busy = (hour // 24) % 7 < 5
+    truth = np.where(busy, 3 + np.sin(2 * np.pi * hour / 24), 0.5) + 0.05 * rng.normal(size=len(hour))
+    gappy = truth[:, None].copy()
+    for day in (3, 12, 19, 25, 33, 40, 47):  # gaps of a whole day, of both kinds
+        gappy[day * 24 : day * 24 + 24] = np.nan
+    panel = Panel.of(gappy)
+    errors = []
+    for least in (trees.DAY, 25):
+        monkeypatch.setattr(trees, "DAY", least)
+        filled = TreesFill.fit(panel, Learning(periods={None: 24})).fill(panel).values
+        errors.append(np.abs(filled[:, 0] - truth)[np.isnan(gappy[:, 0])].mean())
+    assert errors[0] < 0.7 * errors[1]

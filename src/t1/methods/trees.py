@@ -1,8 +1,8 @@
 """Boosted trees on what a regression leaves: columns that tell each other, but not in straight lines.
 
 A cell is told by what the regression says of it, by the other columns in its row and the closest of them in the rows
-beside it, by the observations on both sides of its gap and how far away they are, and by the phase of its season.
-The trees of a column learn from its own observed cells, hidden in gaps as long as those it has.
+beside it, by the observations on both sides of its gap and how far away they are, by the phase of its season and the
+day of the week. The trees of a column learn from its own observed cells, hidden in gaps as long as those it has.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ COPIES = (
 MOST, MOST_OF_ALL = 1 << 14, 1 << 16  # cells that a column learns from, and all of them together
 FEWEST = 60  # cells from which trees are grown
 USUAL_GAPS = np.array([1, 1, 1, 4, 24])  # lengths for a column without gaps
+DAY = 24  # rows of a season from which on it may be a day: which one of seven then matters, where people live
 RARE = 0.01  # the share of misses, at each end, that are taken for the largest of the others
 MOST_DEVIATIONS = 1e6  # of a feature: what is further out is no number that 32 bits can tell apart
 FITS = 2.5  # it is judged, learns again from all cells, and fills
@@ -125,7 +126,9 @@ class _Surroundings:
         usual = next((p for p in periods.values() if p is not None), None)
         period = np.array([periods.get(key, usual) or np.nan for key in panel.ids], dtype=np.float64)
         row = np.arange(panel.n_rows) - self.first + np.repeat(panel.phase, sizes)
-        self.phase = np.mod(row / np.repeat(period, sizes), 1.0)
+        cycle = row / np.repeat(period, sizes)
+        self.phase = np.mod(cycle, 1.0)
+        self.day = np.where(np.repeat(period, sizes) >= DAY, np.floor(np.mod(cycle, 7.0)), 0.0)
 
     def helpers(self) -> IntArray:
         """Of each column the others (vars, helpers), those most correlated with it first."""
@@ -168,6 +171,7 @@ class _Surroundings:
                 said + carried,
                 line - said - carried,
                 self.phase[at],
+                self.day[at],
                 self.filled[at][:, helpers],
                 close[np.maximum(at - 1, self.first[at])],
                 close[np.minimum(at + 1, self.last[at])],
