@@ -84,6 +84,8 @@ def scenarios(spec: Spec, measures: Sequence[str] = ()) -> list[Scenario]:
     kinds = [kind for declared in spec.scenarios for kind in MEANING[declared]]
     if spec.reader in BRINGS_ENTRIES:
         kinds = [*(kind for kind in kinds if not kind.startswith("natural")), "entries"]
+    if spec.unmeasured:  # nothing is left that was never measured
+        kinds = [kind for kind in kinds if not kind.endswith("-zeros")]
     return [Scenario(kind, rate) for kind in (*kinds, *measures) for rate in KINDS[kind].rates]
 
 

@@ -125,7 +125,8 @@ def load(spec_or_name: Spec | str | Path, *, split: str = "paper", scale: str | 
     parts = _split(s, raw, disjoint=split == "disjoint")
     rows = covered(parts.train, s.window, len(raw.values)) if scale == "train" else slice(None)
     scaler = Scaler.from_observed(raw.values[rows])
-    every = WindowSet.from_series(scaler.scale(raw.values), s.window)
+    values = scaler.scale(raw.values)
+    every = WindowSet.from_series(np.nan_to_num(values) if s.unmeasured == "mean" else values, s.window)
     train, valid, test = (every.subset(part) for part in (parts.train, parts.valid, parts.test))
     return Dataset(
         s.name, raw.columns, scaler, train, valid, test, raw.hidden, _checksum(raw, parts, s.window)

@@ -28,6 +28,10 @@ MASKS: dict[str, dict[str, type]] = {  # the keys of each kind of training mask,
     "entries": {},
 }
 SCALES = ("train", "series")  # which rows the mean and the standard deviation of a variable are taken from
+UNMEASURED = (
+    "",
+    "mean",
+)  # what was never measured is missing; or is taken for observed, at its variable's mean
 LOSSES = ("", "absolute")  # the model's own; absolute errors over hidden and observed cells
 
 
@@ -65,6 +69,7 @@ class Spec:
     options: Mapping[str, Any] = field(default_factory=dict)  # of the reader
     scenarios: tuple[str, ...] = ("point", "block")
     scale: str = "train"
+    unmeasured: str = ""
     training: TrainingSpec = field(default_factory=TrainingSpec)  # the paper's
     recipes: Mapping[str, TrainingSpec] = field(
         default_factory=dict
@@ -143,6 +148,7 @@ def _check(spec: Spec, path: Path) -> None:
         raise InputError(f'{path}: no file is named.\nGive path = "my.csv".')
     _check_kind(spec.split, SPLITS, "split", path, may_lack=("window_share", "disjoint"))
     _check_known([spec.scale], SCALES, "scale ", path)
+    _check_known([spec.unmeasured], UNMEASURED, "unmeasured ", path)
     for training in (spec.training, *spec.recipes.values()):
         _check_kind(training.mask, MASKS, "training.mask", path)
         _check_known([training.loss], LOSSES, "training.loss ", path)

@@ -26,7 +26,7 @@ COPIES = (
     4,
     16,
 )  # times that they are, at least and at most: the same cells in other gaps are worth as much as new ones
-MOST, MOST_OF_ALL = 1 << 14, 1 << 16  # cells that a column learns from, and all of them together
+MOST, MOST_OF_ALL = 1 << 14, 1 << 17  # cells that a column learns from, and all of them together
 FEWEST = 60  # cells from which trees are grown
 USUAL_GAPS = np.array([1, 1, 1, 4, 24])  # lengths for a column without gaps
 DAY = 24  # rows of a season from which on it may be a day: which one of seven then matters, where people live
