@@ -81,6 +81,11 @@ class Learning:
     def left(self) -> float:
         return np.inf if self.budget is None else self.budget.left()
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the user asked to make do with what there is."""
+        return self.should_stop is not None and self.should_stop()
+
     def tell(self, stage: str, best_error: float | None = None) -> None:
         """Say what is being done now."""
         if self.on_progress is not None:

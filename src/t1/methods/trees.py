@@ -15,7 +15,7 @@ from numpy.random import Generator, default_rng
 
 from t1.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from t1.data.scale import Scaler
-from t1.methods.base import Fill, Learning, Pace
+from t1.methods.base import Fill, Learning, LeftOut, Pace
 from t1.methods.forest import Forest
 from t1.methods.regression import RegressionFill
 from t1.panel import Panel
@@ -25,7 +25,7 @@ SHARE = 0.25  # of the rows that are hidden at a time to learn from
 COPIES = (
     4,
     16,
-)  # times that they are, at least and at most: the same cells in other gaps are worth as much as new ones
+)  # times that they are, at least and at most: a cell in another gap is as good as another cell
 MOST, MOST_OF_ALL = 1 << 14, 1 << 17  # cells that a column learns from, and all of them together
 FEWEST = 60  # cells from which trees are grown
 USUAL_GAPS = np.array([1, 1, 1, 4, 24])  # lengths for a column without gaps
@@ -84,6 +84,8 @@ class TreesFill:
                 of_column.append(_Lesson(*sight.of(j, helpers[j], seen, rows), sight.values[rows, j]))
         columns = {}
         for k, (j, of_column) in enumerate(lessons.items()):
+            if learning.stopped:
+                raise LeftOut("trees was left out: the run was stopped early")
             pace((copies + k) / (copies + len(wanted)))
             if (found := _grow(of_column, helpers[j], seed=learning.seed)) is not None:
                 columns[j] = found

@@ -54,7 +54,7 @@ class TunedFill(T1Fill):
     @classmethod
     def tune(cls, start: T1Fill, panel: Panel, learning: Learning) -> Self:
         """Train with what is left of the budget; raises LeftOut where that is too little, or the user said stop."""
-        if learning.should_stop is not None and learning.should_stop():
+        if learning.stopped:
             raise LeftOut("T1 was not tuned: the run was stopped early, while methods were judged")
         seconds = learning.left()
         if seconds < LEAST_SECONDS:
@@ -67,8 +67,7 @@ class TunedFill(T1Fill):
 
     def go_on(self, panel: Panel, learning: Learning) -> Self:
         """Train on with what is left of the budget, now from all cells; as it is where that is too little."""
-        stopped = learning.should_stop is not None and learning.should_stop()
-        if stopped or learning.budget is None or (seconds := learning.left()) < LEAST_SECONDS:
+        if learning.stopped or learning.budget is None or (seconds := learning.left()) < LEAST_SECONDS:
             return self
         return self.train(self, panel, learning, seconds)[0]
 
