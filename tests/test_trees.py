@@ -90,7 +90,7 @@ def test_they_are_left_out_where_they_would_take_too_much_of_the_budget():
     panel = Panel.of(holes(curved(200)))
     TreesFill.fit(panel, Learning(budget=Budget(1000.0, 0.0, tick)))
     with pytest.raises(LeftOut, match="trees was left out: it would take about"):
-        TreesFill.fit(panel, Learning(budget=Budget(now[0] + 20.0, 0.0, tick)))
+        TreesFill.fit(panel, Learning(budget=Budget(now[0] + 60.0, 0.0, tick)))
 
 
 def test_ctrl_c_ends_the_growing():

@@ -22,10 +22,7 @@ from t1.panel import Panel
 
 HELPERS, CLOSE = 12, 4  # columns that tell another, and those of them that also do in the rows beside
 SHARE = 0.25  # of the rows that are hidden at a time to learn from
-COPIES = (
-    4,
-    16,
-)  # times that they are, at least and at most: a cell in another gap is as good as another cell
+COPIES = 4, 16  # times that they are, at least and at most: a cell in another gap is as good as another cell
 MOST, MOST_OF_ALL = 1 << 14, 1 << 17  # cells that a column learns from, and all of them together
 FEWEST = 60  # cells from which trees are grown
 USUAL_GAPS = np.array([1, 1, 1, 4, 24])  # lengths for a column without gaps
@@ -76,7 +73,7 @@ class TreesFill:
                 hidden[:, j] = panel.observed[:, j] & _hidden(~panel.observed[:, j], rng)
             # a regression says more of cells that it has learned from than it will say of those to be filled
             masked = panel.with_values(np.where(hidden, np.nan, panel.values))
-            blind = RegressionFill.fit(masked, replace(learning, every=True))
+            blind = RegressionFill.fit(masked, replace(learning, every=True, budget=None))
             sight = _Surroundings(panel, blind, scaler, learning.periods)
             for j, of_column in lessons.items():
                 rows = rng.permutation(np.flatnonzero(hidden[:, j]))[: most // copies]
