@@ -170,8 +170,8 @@ def run(a: argparse.Namespace) -> None:
             elif a.saits:
                 method, made = "saits", lambda *cells: saits(*cells, a.saits)
             else:
-                beside = not a.tune and (name, scenario, "iterative", None, place) not in done
-                method, made = "blend tuned" if a.tune else "blend", partial(ours, tune=a.tune, beside=beside)
+                have = {key[2] for key in done if (key[:2], key[3:]) == ((name, scenario), (None, place))}
+                method, made = "blend tuned" if a.tune else "blend", partial(ours, tune=a.tune, have=have)
             budget = {"budget": a.saits or a.tune} if a.saits or a.tune else {}
             if (name, scenario, method, budget.get("budget"), place) in done:
                 continue
@@ -183,8 +183,8 @@ def run(a: argparse.Namespace) -> None:
             print(f"{name} {scenario}: {best}", flush=True)
 
 
-def ours(panel: Panel, truth: np.ndarray, hidden: np.ndarray, tune: float, beside: bool) -> list[dict]:
-    """Every default method, the blend, and its intervals; `beside` them scikit-learn's."""
+def ours(panel: Panel, truth: np.ndarray, hidden: np.ndarray, tune: float, have: set[str]) -> list[dict]:
+    """Every default method and scikit-learn's, but for those we `have` rows of; the blend, and its intervals."""
     began = time.perf_counter()
     # processor time, so that a busy machine does not shorten what is measured
     budget = Budget(CORES * tune, time.process_time(), time.process_time) if tune else None
@@ -195,8 +195,8 @@ def ours(panel: Panel, truth: np.ndarray, hidden: np.ndarray, tune: float, besid
     linear = judged.methods[0].fill(panel).values
     made = []
     for method in judged.methods:
-        if tune and method.name != "t1 tuned":
-            continue  # measured in the run without training
+        if (tune and method.name != "t1 tuned") or method.name in have:
+            continue  # measured in the run without training, or before
         if (
             method.name == "regression"
         ):  # where it has no weight in the blend, it has not learned from all cells
@@ -205,7 +205,7 @@ def ours(panel: Panel, truth: np.ndarray, hidden: np.ndarray, tune: float, besid
         values = method.fill(panel).values
         values = np.where(np.isfinite(values), values, linear)
         made.append(score(method.name, values, truth, hidden, scale, linear, time.perf_counter() - began))
-    if beside:
+    if not tune and "iterative" not in have:
         began = time.perf_counter()
         values = fit_of("iterative")(panel, Learning()).fill(panel).values
         made.append(score("iterative", values, truth, hidden, scale, linear, time.perf_counter() - began))
