@@ -324,7 +324,7 @@ def table(a: argparse.Namespace) -> None:
         if chosen:
             lines += ["", f"## {title}", "", *summary(chosen)]
         for method in ("blend", "blend tuned"):
-            bands = [r for r in chosen if r["method"] == method and r["cells"] >= 500]
+            bands = all_places([r for r in chosen if r["method"] == method and r["cells"] >= 500])
             if bands:
                 cover = [r["coverage"] for r in bands]
                 inside = np.mean([0.88 <= c <= 0.92 for c in cover])
@@ -343,6 +343,23 @@ def table(a: argparse.Namespace) -> None:
     STORE.with_suffix(".md").write_text("\n".join(lines))
     print("\n".join(lines))
     picture()
+
+
+def all_places(bands: list[dict]) -> list[dict]:
+    """One row for each table and scenario: the shares inside intervals and the widths of all its places."""
+    groups: dict[tuple, list[dict]] = {}
+    for r in bands:
+        groups.setdefault((r["table"], r["scenario"]), []).append(r)
+    means = ("coverage", "width", "width_constant")
+    return [
+        {
+            **same[0],
+            "cells": sum(r["cells"] for r in same),
+            "gaps": sum(r.get("gaps", 0) for r in same),
+            **{name: float(np.mean([r[name] for r in same])) for name in means},
+        }
+        for same in groups.values()
+    ]
 
 
 def known_well(bands: list[dict]) -> Iterator[str]:
