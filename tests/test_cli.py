@@ -74,6 +74,7 @@ def test_everything_it_can_tell(tmp_path, capsys):
         ("impute in.csv -o out.csv --budgett 3", "Did you mean '--budget'?"),
         ("imput in.csv", "Did you mean 'impute'?"),
         ("bench run point --datta ETTh1", "Did you mean '--data'?"),
+        ("bench table point --page x.md", "--page belongs to another command of t1 bench"),
         ("impute --min temp=0 in.csv -o out.csv", "It comes first"),
         ("look in.csv more.csv", "'more.csv' belongs to no option"),
     ],

@@ -32,6 +32,8 @@ def parse(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> argpar
         flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
         if flags:
             known = sorted(set(_flags(parser, arguments.command)))
+            if flags[0] in known:
+                parser.error(f"{flags[0]} belongs to another command of t1 {arguments.command}.\nSee --help.")
             parser.error(f"there is no option {flags[0]}.\n{did_you_mean(flags[0], known, 'See --help.')}")
         parser.error(f"{unknown[0]!r} belongs to no option.\nSee t1 {arguments.command} --help.")
     return arguments
