@@ -433,7 +433,7 @@ def test_every_study_can_be_planned_shown_and_drawn(tmp_path, capsys):
             with pytest.raises(InputError, match="Run the study"):
                 draw(name, store, tmp_path / "x.svg")
             continue
-        usual = "PhysioNet2012" if name == "natural" else "ETTh1"
+        usual = "AQI36" if name == "natural" else "ETTh1"
         one = [study.datasets[0] if study.datasets else usual]
         if study.published or "cost" in study.kinds:
             assert sheets(name, store, data=one)
