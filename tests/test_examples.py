@@ -22,8 +22,7 @@ def test_the_demo_fills_the_sample_and_prints_a_scorecard(tmp_path):
     assert "EWR_pressure" in run.stdout and "t1" in run.stdout.split("   methods\n")[1]
     wins = int(re.search(r"in (\d+) of 18 cases", run.stdout)[1])
     held = int(re.search(r"intervals hold (\d+)%", run.stdout)[1])
-    # without any tuning; the own gaps of six of the columns are 24 to 28 cells, and may be lost by chance
-    assert wins >= 13 and 86 <= held <= 94
+    assert wins >= 16 and 86 <= held <= 94  # without any tuning; 17 where this was written
     lines = (tmp_path / "demo" / "airports_filled.csv").read_text().splitlines()
     assert len(lines) == 8731 and all("" not in line.split(",") for line in lines)
     assert (tmp_path / "demo" / "report.html").stat().st_size > 1_000_000
