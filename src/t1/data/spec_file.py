@@ -28,10 +28,7 @@ MASKS: dict[str, dict[str, type]] = {  # the keys of each kind of training mask,
     "entries": {},
 }
 SCALES = ("train", "series")  # which rows the mean and the standard deviation of a variable are taken from
-UNMEASURED = (
-    "",
-    "mean",
-)  # what was never measured is missing; or is taken for observed, at its variable's mean
+UNMEASURED = ("", "mean")  # what was never measured is missing; or counts as observed, at its variable's mean
 LOSSES = ("", "absolute")  # the model's own; absolute errors over hidden and observed cells
 
 

@@ -37,6 +37,9 @@ from t1.methods.t1 import T1Fill
 from t1.methods.trees import TreesFill
 from t1.panel import Panel
 
+# what is not trained, and so learns from all cells in the end
+LEARN_AGAIN = (RegressionFill, RelatedFill, RestFill, Seasonal, T1Fill, TreesFill)
+
 
 def fit_panel(
     panel: Panel,
@@ -270,14 +273,7 @@ class _Judged:
             wanted = used[k] or type(fitted) in (T1Fill, RestFill)
             if type(fitted) is RegressionFill and self.rounds[0].known > NEARLY_ALL:
                 continue
-            if wanted and type(fitted) in (
-                RegressionFill,
-                RelatedFill,
-                RestFill,
-                Seasonal,
-                T1Fill,
-                TreesFill,
-            ):
+            if wanted and type(fitted) in LEARN_AGAIN:
                 with suppress(LeftOut):  # no time is left for it: what was judged fills
                     methods[k] = fit_of(fitted.name)(panel, self.learning)
         start = next((m for m in methods if type(m) is T1Fill), None)

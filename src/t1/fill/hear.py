@@ -48,9 +48,7 @@ def hear(fit: Fit, r: Rehearsal, learning: Learning, *, quick: bool) -> Heard:
     regressed = isinstance(fitted, RegressionFill | RestFill) or (
         isinstance(fitted, T1Fill) and fitted.regression is not None
     )
-    if isinstance(
-        fitted, TreesFill
-    ):  # growing takes long: is there time to do it for each fold, and for the fill?
+    if isinstance(fitted, TreesFill):  # they grow slowly: is there time for each fold, and for the fill?
         regressed = not quick and 4 * (began - learns) <= OF_BUDGET * learning.left()
     if regressed and r.known < NEARLY_ALL:
         filled = _filled_by_fold(fitted, fit, r, learning, stride)

@@ -171,14 +171,13 @@ class _Surroundings:
                 line - said - carried,
                 self.phase[at],
                 self.day[at],
-                self.filled[at][:, helpers],
+                self.filled[at[:, None], helpers],
                 close[np.maximum(at - 1, self.first[at])],
                 close[np.minimum(at + 1, self.last[at])],
             ]
         )
-        return features.clip(-MOST_DEVIATIONS, MOST_DEVIATIONS).astype(np.float32), np.stack(
-            [line, said, said + carried]
-        )
+        features = features.clip(-MOST_DEVIATIONS, MOST_DEVIATIONS).astype(np.float32)
+        return features, np.stack([line, said, said + carried])
 
 
 def _between(
