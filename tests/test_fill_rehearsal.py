@@ -121,6 +121,17 @@ def test_there_is_enough_evidence_for_every_class_of_a_column():
             assert (np.bincount(r.column[here], minlength=4)[:3] >= 54).all()
 
 
+def test_most_events_are_of_the_classes_that_most_missing_cells_are_of():
+    observed = np.random.default_rng(4).random((3000, 6)) > 0.3
+    missing = Gaps.of(observed, np.zeros(1, dtype=np.intp)).code
+    r = again(observed)
+    of_class = np.bincount(r.code[np.unique(r.event, return_index=True)[1]], minlength=3)
+    in_panel = np.bincount(missing, minlength=3)
+    assert in_panel[1] > 8 * in_panel[2]
+    assert min(of_class[:2]) > 20 * of_class[2]
+    assert of_class[2] >= 12  # as many as the panel has: rare ones are not forgotten
+
+
 def test_columns_that_go_missing_together_are_hidden_together():
     observed = np.ones((4000, 4), dtype=bool)
     for start in range(100, 3900, 400):

@@ -27,6 +27,7 @@ STRETCH = 1024  # rows of a stretch of a long series; of a wide one fewer, as ma
 WANTED_CELLS = 900  # wanted per column and gap class: 300 for each fold
 WANTED_EVENTS = 240  # wanted per column and gap class: 80 for each fold
 MOVES = 3600  # at most so many placements are tried, which bounds the time
+RARE = 0.1  # of what may be hidden of a column: every gap class that it has gets as much, to be known at all
 ROUNDS = 4  # rehearsals of a small panel at most
 CELLS_OF_ROUNDS = 20_000  # all rounds together: bounds the time
 ENOUGH = 24  # events of each column and gap class that has gaps: then no further round is needed
@@ -229,8 +230,11 @@ def _place_where_evidence_is_thin(board: Board, events: Events, rng: Generator) 
     np.add.at(count, (events.column, code), 1)
     np.add.at(total, (events.column, code), events.length)
     size = total / np.maximum(count, 1)
-    # as many events of each class as of the others: a class of long gaps gets more cells
-    quota = board.budget[:, None] * np.maximum(size / np.maximum(size.sum(axis=1, keepdims=True), 1), 0.1)
+    # What is known of a class goes by its number of events, and what of the whole fill by how many of its cells are of
+    # the class: the error of the whole is known best when cells are shared out like this.
+    need = total * np.sqrt(size)
+    share = need / np.maximum(need.sum(axis=1, keepdims=True), 1)
+    quota = board.budget[:, None] * np.maximum(share, RARE)
 
     def wanted(runs: slice) -> BoolArray:
         group = events.column[runs], code[runs]
@@ -243,7 +247,9 @@ def _place_where_evidence_is_thin(board: Board, events: Events, rng: Generator) 
     while placed:
         placed = 0
         useful = np.logical_or.reduceat(wanted(slice(None)), events.bounds[:-1])
-        for e in rng.permutation(np.flatnonzero(useful)).tolist():
+        order = rng.permutation(np.flatnonzero(useful))
+        order = order[np.argsort(share[events.column, code][events.bounds[order]], kind="stable")]
+        for e in order.tolist():  # rare ones first, of which few are wanted: tries are bounded
             if not wanted(slice(events.bounds[e], events.bounds[e + 1])).any():
                 continue
             placed += board.place(events[e])
