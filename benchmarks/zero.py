@@ -183,11 +183,15 @@ def run(a: argparse.Namespace) -> None:
             print(f"{name} {scenario}: {best}", flush=True)
 
 
+def processor_seconds(seconds: float) -> Budget:
+    """Seconds of CORES cores, as processor time: a busy machine does not shorten what is measured."""
+    return Budget(CORES * seconds, time.process_time(), time.process_time, cores=CORES)
+
+
 def ours(panel: Panel, truth: np.ndarray, hidden: np.ndarray, tune: float, have: set[str]) -> list[dict]:
     """Every default method and scikit-learn's, but for those we `have` rows of; the blend, and its intervals."""
     began = time.perf_counter()
-    # processor time, so that a busy machine does not shorten what is measured
-    budget = Budget(CORES * tune, time.process_time(), time.process_time) if tune else None
+    budget = processor_seconds(tune) if tune else None
     judged = fit_panel(panel, Learning(budget=budget), tune=bool(tune))
     filled = judged.fill(panel, level=0.9)
     seconds = time.perf_counter() - began
@@ -236,7 +240,7 @@ def probe(panel: Panel, truth: np.ndarray, hidden: np.ndarray, weights: str) -> 
 def saits(panel: Panel, truth: np.ndarray, hidden: np.ndarray, seconds: float) -> list[dict]:
     """PyPOTS' SAITS, trained on the masked table for so many seconds."""
     began = time.perf_counter()
-    budget = Budget(CORES * seconds, time.process_time(), time.process_time)
+    budget = processor_seconds(seconds)
     fitted = fit_of("saits")(panel, Learning(budget=budget))
     values = fitted.fill(panel).values
     linear = fit_of("linear")(panel, Learning()).fill(panel).values

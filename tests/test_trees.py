@@ -10,7 +10,7 @@ from t1.fill.fit import _to_judge
 from t1.methods import forest, trees
 from t1.methods.base import LARGE, Budget, Learning, LeftOut
 from t1.methods.catalog import fit_of
-from t1.methods.forest import Forest
+from t1.methods.forest import Forest, Growth
 from t1.methods.seasons import find_periods
 from t1.methods.trees import TreesFill
 from t1.panel import Panel
@@ -31,7 +31,7 @@ def test_trees_as_arrays_answer_as_scikit_learn_does(monkeypatch):
     fit = HistGradientBoostingRegressor.fit
     monkeypatch.setattr(HistGradientBoostingRegressor, "fit", lambda *a: grown.append(fit(*a)) or grown[-1])
     monkeypatch.setattr(forest, "AT_ONCE", 100)
-    ours = Forest.grow(x, y, seed=3)
+    ours = Forest.grow(x, y, Growth(trees=50, rate=0.11, leaves=31), seed=3)
     new = np.where(rng.random((250, 5)) < 0.3, np.nan, 2 * rng.normal(size=(250, 5))).astype(np.float32)
     np.testing.assert_allclose(ours.ask(new), grown[0].predict(new), rtol=1e-9, atol=1e-12)
     assert np.std(ours.ask(new)) > 0.1
@@ -91,6 +91,26 @@ def test_they_are_left_out_where_they_would_take_too_much_of_the_budget():
     TreesFill.fit(panel, Learning(budget=Budget(1000.0, 0.0, tick)))
     with pytest.raises(LeftOut, match="trees was left out: it would take about"):
         TreesFill.fit(panel, Learning(budget=Budget(now[0] + 60.0, 0.0, tick)))
+
+
+def test_a_long_budget_grows_more_and_less_again_where_that_takes_too_long(monkeypatch):
+    panel = Panel.of(holes(curved(200)))
+
+    def n_trees(budget: Budget | None) -> int:
+        return len(TreesFill.fit(panel, Learning(budget=budget)).columns[2].forest.roots)
+
+    assert n_trees(Budget(40.0)) == 50
+    assert n_trees(Budget(1000.0)) == n_trees(None) == 80
+    assert n_trees(Budget(90.0, cores=2)) == 50  # of two cores: three quarters of a minute for who waits
+    fit = TreesFill._fit.__func__
+
+    def too_slow(cls, panel, learning, effort):
+        if effort is trees.LONG_EFFORT:
+            raise LeftOut("too slow")
+        return fit(cls, panel, learning, effort)
+
+    monkeypatch.setattr(TreesFill, "_fit", classmethod(too_slow))
+    assert n_trees(Budget(1000.0)) == 50
 
 
 def test_ctrl_c_ends_the_growing():

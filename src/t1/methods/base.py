@@ -42,6 +42,7 @@ class Budget:
     began: float = field(default_factory=perf_counter)
     clock: Callable[[], float] = perf_counter
     ahead: float = 0.0  # seconds of work that are known to follow: fills, writing
+    cores: int = 1  # whose seconds the clock adds up, where it counts processor time
 
     def left(self) -> float:
         """Seconds to spend now."""
@@ -80,6 +81,10 @@ class Learning:
 
     def left(self) -> float:
         return np.inf if self.budget is None else self.budget.left()
+
+    def is_long(self, seconds: float) -> bool:
+        """Whether the whole run has so many seconds or more."""
+        return self.budget is None or self.budget.seconds >= seconds * self.budget.cores
 
     @property
     def stopped(self) -> bool:

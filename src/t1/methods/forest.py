@@ -7,7 +7,7 @@ what was kept fills to the same bit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,16 @@ from t1.arrays import BoolArray, Float32Array, FloatArray
 
 Nodes: TypeAlias = npt.NDArray[np.int32]  # half of what other integers take in a folder
 
-N_TREES = 50
-RATE = 0.11  # how much of what is left each tree takes
-LEAVES = 31  # of a tree
 CELLS_PER_LEAF = 20  # at least
 AT_ONCE = 1 << 12  # cells that go through all trees at a time, which bounds the memory
+
+
+class Growth(NamedTuple):
+    """How large a forest becomes, and so how long it takes to grow."""
+
+    trees: int
+    rate: float  # how much of what is left each tree takes
+    leaves: int  # of a tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +43,16 @@ class Forest:
     start: float  # what the answers are added to
 
     @classmethod
-    def grow(cls, features: Float32Array, target: FloatArray, seed: int) -> Self:
+    def grow(cls, features: Float32Array, target: FloatArray, growth: Growth, seed: int) -> Self:
         """Learn `target` (cells,) from `features` (cells, features), NaN where unknown: the least absolute error."""
         from sklearn.ensemble import HistGradientBoostingRegressor  # takes a while to import
 
         unknown = np.isnan(features).all(axis=0)  # which scikit-learn refuses; of a constant no tree asks
         grown = HistGradientBoostingRegressor(
             loss="absolute_error",
-            max_iter=N_TREES,
-            learning_rate=RATE,
-            max_leaf_nodes=LEAVES,
+            max_iter=growth.trees,
+            learning_rate=growth.rate,
+            max_leaf_nodes=growth.leaves,
             min_samples_leaf=CELLS_PER_LEAF,
             l2_regularization=1.0,
             early_stopping=False,
