@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from t1.api.files import impute_file
 from t1.data.files import read_file
 from t1.errors import InputError
+from t1.options import FillOptions, FitOptions
 
 FOLDER = Path(__file__).parent / "shapes"
 PAGE = Path(__file__).parents[1] / "docs" / "files.md"
@@ -255,3 +257,78 @@ def test_a_shape_is_filled_from_the_command_line(name, tmp_path, capsys):
     np.testing.assert_array_equal(after.values[seen], before.values[seen])
     empty = ~seen.any(axis=0)
     assert not np.isnan(after.values[:, ~empty]).any()
+
+
+def test_a_formula_is_never_written(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["when", "temp", "double"])
+    for i in range(30):
+        sheet.append([pd.Timestamp("2024-05-01") + pd.Timedelta(hours=i), i % 7 + 0.5, f"=B{i + 2}*2"])
+    sheet["B5"], sheet["B6"], sheet["B20"] = "=1234.5", None, "=NA()"
+    book.save(tmp_path / "in.xlsx")
+    raw = (tmp_path / "in.xlsx").read_bytes()
+    parts = parts_of(raw)
+    sheet1 = "xl/worksheets/sheet1.xml"
+    # a stored error, and a stored empty text
+    parts[sheet1] = (
+        parts[sheet1]
+        .replace(b"<f>NA()</f><v />", b"<f>NA()</f><v>#N/A</v>")
+        .replace(b'<c r="B21" t="n"><v>5.5</v>', b'<c r="B21" t="str"><f>IF(1,"")</f><v></v>')
+    )
+    assert b"#N/A" in parts[sheet1] and b"IF(1" in parts[sheet1]
+    with zipfile.ZipFile(tmp_path / "in.xlsx", "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    file = read_file(tmp_path / "in.xlsx")
+    told = " ".join(file.problems)
+    assert "without a stored result" in told and "C2, C3, C4, ... (31 cells)" in told
+    assert "B20, B21 (2 cells)" in told
+    filled = np.nan_to_num(file.values, nan=42.0)
+    file.write(tmp_path / "out.xlsx", filled, extra={"temp_lo": filled[:, 0]})
+    after = parts_of((tmp_path / "out.xlsx").read_bytes())[sheet1]
+    for kept in (
+        b"<f>1234.5</f><v />",
+        b"<f>NA()</f><v>#N/A</v>",
+        b'<f>IF(1,"")</f><v></v>',
+        b"<f>B30*2</f><v />",
+    ):
+        assert kept in after
+    assert b'<c r="B6"><v>42.0</v></c>' in after
+    result = impute_file(
+        tmp_path / "in.xlsx",
+        tmp_path / "out.xlsx",
+        reading={},
+        fit_options=FitOptions(method="linear", budget="fast"),
+        fill_options=FillOptions(intervals=0.9),
+    )
+    assert result.n_filled == 1  # what is not written does not count
+
+
+def test_one_formula_over_several_cells_is_in_all_of_them(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    from openpyxl.worksheet.formula import ArrayFormula
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["x", "y"])
+    for i in range(12):
+        sheet.append([i + 0.5, i * 2 + 0.5])
+    sheet["A4"], sheet["A5"] = ArrayFormula("A4:A5", "=B4:B5"), None
+    book.save(tmp_path / "in.xlsx")
+    file = read_file(tmp_path / "in.xlsx")
+    assert file.fixed[2:4, 0].all() and file.fixed.sum() == 2
+
+
+def test_a_time_of_formulas_without_results_is_refused(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["date", "x"])
+    for i in range(12):
+        sheet.append(["2024-01-01" if i == 0 else f"=A{i + 1}+1", i + 0.5])
+    book.save(tmp_path / "in.xlsx")
+    with pytest.raises(InputError, match="says when") as caught:
+        read_file(tmp_path / "in.xlsx")
+    assert "LibreOffice" in caught.value.cure

@@ -61,6 +61,8 @@ class DataFile(ABC):
     said: tuple[str, ...] = ()  # what the reader found out about the file
     sentinels: tuple[Sentinel, ...] = ()  # values that count as missing without being asked for
     kind: Mapping[str, str] = field(default_factory=dict)  # what the user says a column is
+    fixed: BoolArray | None = field(repr=False, default=None)
+    # (rows, vars), missing cells that are never written: a formula stands there
 
     @property
     def time_column(self) -> str | None:
@@ -109,6 +111,8 @@ class DataFile(ABC):
         with open_target(target) as stream:
             missing = np.isnan(self.values) if observed is None else ~observed
             missing &= np.isfinite(filled)
+            if self.fixed is not None:
+                missing &= ~self.fixed
             fill = FileFill(values=filled, missing=missing, extra=extra, new_rows=new_rows)
             self._write(stream, container(target), fill)
 

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from t1.arrays import AnyArray, IntArray
+from t1.arrays import AnyArray, BoolArray, IntArray
 from t1.data.data_file import DataFile, FileFill
 from t1.data.dates import read_dates, read_numeric_dates
 from t1.data.ids import join_ids
@@ -136,6 +136,7 @@ def _from_wide(file: DataFile) -> Reshaped:
         values=file.values[:, at].T.copy(),
         columns=names,
         decimals=(int(np.median([file.decimals[k] for k in at])),) * n_rows,
+        fixed=_fixed(file, cells),
         time=times,
         time_columns=(f"{file.columns[at[0]]} ... {file.columns[at[-1]]}",),
         ids=None,
@@ -198,6 +199,7 @@ def _from_long(file: DataFile, at: str) -> DataFile:
         values=values,
         columns=tuple(map(str, names)),
         decimals=(file.decimals[0],) * len(names),
+        fixed=_fixed(file, cells),
         time=file.time[first],
         time_columns=file.time_columns,
         time_format=file.time_format,
@@ -215,6 +217,11 @@ def _from_long(file: DataFile, at: str) -> DataFile:
         cells=cells,
         shape="long",
     )
+
+
+def _fixed(file: DataFile, cells: IntArray) -> BoolArray | None:
+    """The cells of the upright table that are never written."""
+    return None if file.fixed is None else (cells >= 0) & file.fixed.ravel()[np.maximum(cells, 0)]
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:
