@@ -15,6 +15,7 @@ from t1.cli import main
 from t1.cli.flags import in_flags, shown
 from t1.data import files
 from t1.data.files import NewRows, read_file
+from t1.data.pieces import open_pieces
 from t1.errors import InputError
 
 pa = pytest.importorskip("pyarrow")
@@ -350,3 +351,57 @@ def test_a_quoted_cell_may_hold_line_breaks_and_doubled_quotes(put):
     rows = [f'2024-01-01 {h:02}:00,"two ""lines"",\nof text",{h}' for h in range(12)]
     file = read_file(put("\n".join(["time,note,x", *rows]) + "\n"))
     assert file.columns == ("x",) and file.values[:, 0].tolist() == list(range(12))
+
+
+# thousands
+
+
+def steps(separator=";", sign=".", more=""):
+    numbers = [1820, 315, 2036, 267, 1957, 980, 12345, 77, 1004, 5, 610, 1500]
+    cells = [f"{n:,}".replace(",", sign) for n in numbers]
+    cells[4] = ""
+    rows = [f"{i + 1:02d}.03.2024{separator}{cell}{more}" for i, cell in enumerate(cells)]
+    return f"Datum{separator}Schritte{separator + 'kg' if more else ''}\n" + "\n".join(rows) + "\n", numbers
+
+
+def test_a_point_beside_whole_numbers_separates_thousands(put, tmp_path):
+    for separator in (";", "\t", ","):
+        text, numbers = steps(separator)
+        file = read_file(put(text))
+        np.testing.assert_array_equal(file.values[:, 0], [*numbers[:4], np.nan, *numbers[5:]])
+        file.write(tmp_path / "out.csv", np.full(file.values.shape, 1957.0))
+        assert (tmp_path / "out.csv").read_text() == text.replace(
+            "05.03.2024" + separator, f"05.03.2024{separator}1.957"
+        )
+    assert read_file(put(steps()[0]), decimal=".").values[0, 0] == 1.82  # the user decides
+
+
+def test_a_column_has_thousands_though_another_has_decimals(put, tmp_path):
+    text, _ = steps(more=";80.5")
+    source = put(text)
+    file = read_file(source)
+    assert file.values[0].tolist() == [1820, 80.5]
+    assert [piece.values[0].tolist() for piece in open_pieces(source, {}).tables()] == [[1820, 80.5]]
+    file.write(tmp_path / "out.parquet", np.full(file.values.shape, 1957.0))
+    assert read_file(tmp_path / "out.parquet").values[[0, 4], 0].tolist() == [1820, 1957]
+    text, _ = steps(sign=",", more=";80.5")
+    assert read_file(put(text)).values[0].tolist() == [1820, 80.5]
+
+
+def test_numbers_that_may_be_thousands_or_decimals_are_told(put):
+    cells = ["1.250", "2", "3.125", "4.375", "1", "", "2.875", "3", "1.625", "2.125"]
+    source = put("t,x\n" + "".join(f"2024-01-{i + 1:02d},{cell}\n" for i, cell in enumerate(cells)))
+    file = read_file(source)
+    assert file.values[0, 0] == 1.25
+    assert any("separates thousands" in text and "(decimal)" in text for text in file.problems)
+    assert read_file(source, decimal=",").values[0, 0] == 1250
+    others = put("t;x;y\n" + "".join(f"2024-01-{i + 1:02d};{cell};0.125\n" for i, cell in enumerate(cells)))
+    assert read_file(others).values[0].tolist() == [1.25, 0.125]
+    three = put("t;x\n" + "".join(f"2024-01-{i + 1:02d};{1 + i / 8:.3f}\n" for i in range(9)))
+    assert read_file(three).values[1, 0] == 1.125 and not read_file(three).problems
+
+
+def test_few_numbers_above_a_thousand(put):
+    rows = "".join(f"2024-01-01 {i // 60:02d}:{i % 60:02d};{i % 900}\n" for i in range(100))
+    file = read_file(put("t;x\n2023-01-01 00:00;1.234\n" + rows), decimal=",")
+    assert file.values[0, 0] == 1234

@@ -22,6 +22,7 @@ from t1.errors import InputError
 
 SOME = 50  # rows for a quick look
 MOSTLY = 9  # numbers for each text cell: from there on the text is taken for a mistake
+GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([.,' \u00a0\u202f]\d{3})+([.,]\d+)?")  # 1,234.5
 ROW_NAME = re.compile(r"#|no\.?|nr\.?|index|idx|row|record|rec|unnamed: 0|row_?num(ber)?", re.IGNORECASE)
 
 
@@ -39,10 +40,12 @@ class TextSheet:
         *,
         named: bool,
         decimal: bytes,
+        grouped: frozenset[int] = frozenset(),
     ) -> None:
         self.cells, self.names, self.encoding = cells, names, encoding
         self.numbers, self.choice, self.reading = numbers, choice, reading
         self.named, self.decimal = named, decimal.decode()
+        self.grouped = grouped  # columns with what is the decimal sign elsewhere between thousands
         self.problems: list[str] = []
         self.said: list[str] = []
         self.passed_through: dict[str, str] = {}
@@ -109,7 +112,7 @@ class TextSheet:
                 self.passed_through[name] = "is named like a time (to have it filled, name it: columns)"
             elif self._nameless(j) and not n_texts and not n_numbers:
                 self.passed_through[name] = "is empty and has no name"
-            elif n_texts and not self._read_style(j):
+            elif (n_texts or j in self.grouped) and not self._read_style(j):
                 self._refuse_mixed(j)
                 row = int(self.numbers.first_text[j])
                 self.passed_through[name] = (
@@ -147,15 +150,20 @@ class TextSheet:
 
     def _read_style(self, j: int) -> bool:
         """Whether a column of text is one of numbers with signs and units around them; they are read then."""
-        if self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j]:
-            return False
         codes = set(self.reading.missing_values)
+        few = self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j] and j not in self.grouped
+        # Few numbers may be above 1000, but all have a unit or none.
+        if few and not GROUPED.fullmatch(self._show(int(self.numbers.first_text[j]), j)):
+            return False
         if not may_have_style([text for text in self.texts(j, 100) if text not in codes]):
             return False
         texts = self.all_texts(j)
         if codes:
             texts = ["" if text in codes else text for text in texts]
-        found = find_style(texts, self.decimal)
+        other = {".": ",", ",": "."}[self.decimal]
+        found = find_style(
+            texts, other if j in self.grouped and not self.numbers.n_texts[j] else self.decimal
+        )
         if found is None:
             return False
         style, values, places = found

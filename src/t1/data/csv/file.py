@@ -40,6 +40,11 @@ class CsvFile(DataFile):
     wide: str | None = None  # the UTF-16 that the file came in
 
     @property
+    def grouped(self) -> frozenset[int]:
+        """The columns in which the decimal sign of the others stands between thousands."""
+        return frozenset(j for j, style in self.styles.items() if style.group == self.decimal.decode())
+
+    @property
     def all_columns(self) -> tuple[str, ...]:
         """The names of all columns of the file, in its order."""
         return self.names
