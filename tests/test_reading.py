@@ -405,3 +405,35 @@ def test_few_numbers_above_a_thousand(put):
     rows = "".join(f"2024-01-01 {i // 60:02d}:{i % 60:02d};{i % 900}\n" for i in range(100))
     file = read_file(put("t;x\n2023-01-01 00:00;1.234\n" + rows), decimal=",")
     assert file.values[0, 0] == 1234
+
+
+# lines that are no rows
+
+
+def test_an_empty_line_between_dated_rows_is_left_alone(put, tmp_path):
+    rows = [f"2024-01-01 {h:02d}:00,{h / 2},{h + 0.5}" for h in range(12)]
+    rows[4] = "2024-01-01 04:00,,4.5"
+    for blank in (",,", " , ,", '"","",""', ",,,,", ""):
+        text = "time,a,b\n" + "\n".join([*rows[:6], blank, *rows[6:]]) + "\n"
+        file = read_file(put(text))
+        assert file.time is not None and len(file.values) == 12
+        assert not blank or "1 empty row between the others" in file.understood[1]
+        file.write(tmp_path / "out.csv", np.full(file.values.shape, 9.5))
+        assert (tmp_path / "out.csv").read_text() == text.replace("04:00,,", "04:00,9.5,")
+
+
+def test_an_empty_line_in_a_table_of_numbers_is_a_row(put):
+    assert len(read_file(put("a,b\n1,2\n,\n3,4\n")).values) == 3
+    assert len(read_file(put("timestamp,b\n1,2\n,\n3,4\n")).values) == 2
+
+
+def test_sums_without_a_word_are_no_row(put, tmp_path):
+    rows = "".join(f"2024-01-01 {h:02d}:00,{h / 2},{h + 0.5}\n" for h in range(12))
+    text = "time,a,b\n" + rows + ",33.0,72.0\n,,6.0\n"
+    file = read_file(put(text))
+    assert file.time is not None and file.values.shape == (12, 2)
+    assert "the last 2 lines are no rows" in file.understood[1]
+    file.write(tmp_path / "out.csv", file.values)
+    assert (tmp_path / "out.csv").read_text() == text
+    sparse = "day,a\n" + "2024-01-01,1\n,2\n,3\n2024-01-02,4\n,5\n,6\n" * 3
+    assert len(read_file(put(sparse)).values) == 18  # a date is written once for several rows
