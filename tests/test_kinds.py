@@ -181,7 +181,10 @@ def test_a_counter_stays_between_its_neighbours_and_never_goes_down():
 # sentinels
 
 
-@pytest.mark.parametrize("code", [-9999.0, -999.0, 9999.0, 999.9, -200.0, -99.9, 99999.0, -8888.0])
+@pytest.mark.parametrize(
+    "code",
+    [-9999.0, -999.0, 9999.0, 999.9, -200.0, -99.9, 99999.0, -8888.0, -6999.0, -7999.0, 7999.0, 1e31, -1e34],
+)
 def test_a_code_far_outside_that_recurs_is_missing(code):
     values = wave.copy()
     values[[5, 50, 51, 120, 121]] = code
@@ -202,6 +205,7 @@ def test_a_code_far_outside_that_recurs_is_missing(code):
         (np.where(t % 40 == 5, 9999.0, rng.random(N) * 20000), "9999 within the range"),
         (rng.choice([1.0, 2.0, 3.0, 99.0], N), "99 among categories"),
         (rng.choice([-999.0, 999.0], N), "nothing else to compare with"),
+        (np.where(t % 40 == 5, 4999.0, wave), "4999 may be measured"),
     ],
 )
 def test_a_value_is_no_code(column, why):

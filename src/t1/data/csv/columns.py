@@ -10,7 +10,7 @@ from t1.arrays import AnyArray
 from t1.data.csv.find_time import STAMP
 from t1.data.csv.numbers import Numbers
 from t1.data.csv.scan import Cells
-from t1.data.csv.styles import Style, find_style, may_have_style
+from t1.data.csv.styles import MISSING, Style, find_style, may_have_style
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
@@ -23,6 +23,7 @@ from t1.errors import InputError
 SOME = 50  # rows for a quick look
 MOSTLY = 9  # numbers for each text cell: from there on the text is taken for a mistake
 GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([.,' \u00a0\u202f]\d{3})+([.,]\d+)?")  # 1,234.5
+MOST_TEXTS = 5  # that a message names
 ROW_NAME = re.compile(r"#|no\.?|nr\.?|index|idx|row|record|rec|unnamed: 0|row_?num(ber)?", re.IGNORECASE)
 
 
@@ -216,13 +217,32 @@ class TextSheet:
         what = "an infinite value, " if infinite else ""
         # a text with digits in it is a value that somebody wrote: never advise to overwrite it
         code = infinite or not any(letter.isdigit() for letter in text)
-        more = f", or have cells with {text!r} filled (missing_values)" if code else ", or correct the cell"
+        more = ", or correct the cell"
+        if code:
+            texts = self._codes(j, mostly)
+            more = f", or have cells with {', '.join(map(repr, texts))} filled (missing_values)"
+            more += f": give {' '.join(map(repr, texts))}" if len(texts) > 1 else ""
         raise InputError(
             f"column {name!r} holds {what}{text!r} on line {self.cells.line(row)}, where a number was "
             f"expected ({n_numbers} cells are numbers, {n_texts} are not).",
             cure=f"Leave the column {name!r} as it is (exclude){more}.",
             option="exclude",
         )
+
+    def _codes(self, first: int, mostly: int) -> list[str]:
+        """The first few different texts without a digit in this and all columns that are refused as it is."""
+        found: dict[str, None] = {}
+        for j in [first, *(j for j in sorted(self.choice.wanted) if j > first)]:
+            n_texts, n_numbers = int(self.numbers.n_texts[j]), int(self.numbers.n_numbers[j])
+            if not n_texts or (j != first and n_numbers < mostly * n_texts):
+                continue
+            for i in np.flatnonzero(np.isnan(self.numbers.values[:, j])).tolist():
+                text = self._show(i, j)
+                if text not in MISSING and not any(letter.isdigit() for letter in text):
+                    found[text] = None
+                if len(found) == MOST_TEXTS:
+                    return list(found)
+        return list(found)
 
     def _show(self, row: int, j: int) -> str:
         return decode(self.cells.cell(row, j), self.encoding).strip()[:60]
