@@ -437,3 +437,22 @@ def test_sums_without_a_word_are_no_row(put, tmp_path):
     assert (tmp_path / "out.csv").read_text() == text
     sparse = "day,a\n" + "2024-01-01,1\n,2\n,3\n2024-01-02,4\n,5\n,6\n" * 3
     assert len(read_file(put(sparse)).values) == 18  # a date is written once for several rows
+
+
+@pytest.mark.parametrize("unit", [" C", " l/min", " µS/cm", " widgets", "C", " m³/h"])
+def test_any_unit_that_all_numbers_have_is_kept(put, tmp_path, unit):
+    cells = [f"{12 + i / 10:.1f}{unit}" for i in range(12)]
+    cells[4] = ""
+    text = "time,a\n" + "".join(f"2024-01-01 {i:02d}:00,{cell}\n" for i, cell in enumerate(cells))
+    file = read_file(put(text))
+    assert file.values[3, 0] == 12.3 and np.isnan(file.values[4, 0])
+    file.write(tmp_path / "out.csv", np.full(file.values.shape, 12.4))
+    assert (tmp_path / "out.csv").read_text() == text.replace("04:00,", f"04:00,12.4{unit}")
+
+
+@pytest.mark.parametrize(
+    "cells", [["1 May"] * 9, ["1 AM"] * 9, ["7 up"] * 8 + ["7"], ["7 up"] * 8 + ["7 down"]]
+)
+def test_words_are_no_units(put, cells):
+    file = read_file(put("x,y\n" + "".join(f"{i}.5,{cell}\n" for i, cell in enumerate(cells))))
+    assert file.columns == ("x",)

@@ -332,3 +332,21 @@ def test_a_time_of_formulas_without_results_is_refused(tmp_path):
     with pytest.raises(InputError, match="says when") as caught:
         read_file(tmp_path / "in.xlsx")
     assert "LibreOffice" in caught.value.cure
+
+
+def test_a_cover_sheet_is_told_with_the_other_sheets(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title = "Cover"
+    book.active.append(["This workbook"])
+    book.active.append(["was made by us"])
+    for name in ("Data", "Notes"):
+        sheet = book.create_sheet(name)
+        for row in (["time", "x"], *([f"2024-01-{d:02d}", d + 0.5] for d in range(1, 13))):
+            sheet.append(row)
+    book.save(tmp_path / "in.xlsx")
+    with pytest.raises(InputError, match="first sheet, 'Cover'") as caught:
+        read_file(tmp_path / "in.xlsx")
+    assert "'Data', 'Notes'" in caught.value.cure and caught.value.option == "sheet"
+    file = read_file(tmp_path / "in.xlsx", sheet="Data")
+    assert file.columns == ("x",) and "sheet 'Data' is read, not 'Cover', 'Notes'" in file.understood[1]

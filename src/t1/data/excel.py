@@ -81,10 +81,21 @@ class ExcelFile(DataFile):
 def read_excel(raw: bytes, reading: Reading) -> ExcelFile:
     """Read the first sheet of a workbook, or the one that is named."""
     sheet = read_sheet(raw, reading.sheet)
+    others = ", ".join(map(repr, sheet.others))
     if not sheet.text.strip(b", \n"):
-        raise InputError(f"the sheet {sheet.name!r} is empty.", cure="Name another one.", option="sheet")
-    table = read_csv(sheet.text + bytes(PAD), reading, commas=True)
-    said = (f"sheet {sheet.name!r} of {sheet.n_sheets}",) if sheet.n_sheets > 1 else ()
+        cure = f"Name another one: {others}." if others else "Fill it."
+        raise InputError(f"the sheet {sheet.name!r} is empty.", cure=cure, option="sheet")
+    try:
+        table = read_csv(sheet.text + bytes(PAD), reading, commas=True)
+    except InputError as error:
+        if reading.sheet is not None or not others:
+            raise
+        raise InputError(
+            f"in the first sheet, {sheet.name!r}, {error.message}",
+            cure=f"If the table is on another sheet, name it (sheet): {others}. {error.cure or ''}".strip(),
+            option="sheet",
+        ) from None
+    said = (f"sheet {sheet.name!r} is read, not {others}",) if others else ()
     fixed, told = _formulas(table, sheet)
     common = {
         **{f.name: getattr(table, f.name) for f in fields(DataFile)},

@@ -34,13 +34,8 @@ class ExcelSheet:
     xml: bytes
     name: str
     text: bytes  # the sheet as CSV: line k is row k
+    others: tuple[str, ...]  # the names of the other sheets
     formulas: dict[Place, bool]  # the cells with a formula, and whether its result is stored
-
-    @property
-    def n_sheets(self) -> int:
-        """How many sheets the workbook has."""
-        with zipfile.ZipFile(io.BytesIO(self.raw)) as archive:
-            return sum(bool(re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)) for name in archive.namelist())
 
 
 def attributes(raw: bytes) -> dict[bytes, bytes]:
@@ -97,7 +92,8 @@ def read_sheet(raw: bytes, wanted: str | None = None) -> ExcelSheet:
     if b"<sheetData" not in xml:
         raise InputError("the Excel sheet is written in an unusual way.", cure="Export it as CSV first.")
     text, formulas = _to_csv(xml, shared, dates, from_1904)
-    return ExcelSheet(raw, sheets[title], xml, title, text, formulas)
+    others = tuple(name for name in sheets if name != title)
+    return ExcelSheet(raw, sheets[title], xml, title, text, others, formulas)
 
 
 def _check_whole(archive: zipfile.ZipFile) -> None:

@@ -15,12 +15,17 @@ from t1.data.csv.cells import MISSING_TEXTS
 CURRENCY = r"US\$|[$€£¥₹]|EUR|USD|GBP|CHF"
 UNITS = (
     r"%|‰|°C|°F|°|K|kWh|MWh|Wh|kW|MW|W|mV|kV|V|mA|A|mm|cm|km|m|m/s|km/h|mph|kt|kn|hPa|mbar|kPa|Pa|bar|psi|ppm|ppb"
-    r"|[µu]g/m[³3]|mg/[lL]|[lL]|kg|g|t|ms|s|min|h|Hz|dB|W/m[²2]|m[³3]/s|m[³3]|bpm"
+    r"|[µu]g/m[³3]|mg/[lL]|[lL]|kg|g|t|ms|s|min|h|Hz|dB|W/m[²2]|m[³3]/s|m[³3]|bpm|C|F|[lL]/(?:s|min|h)|m[³3]/h|rpm"
+)
+WORD = r"[ \u00a0][^\W\d_][\w/²³·^°%.-]{0,11}"  # any other unit, if it is set off by a blank and all numbers have it
+NO_UNITS = re.compile(
+    r"[ap]\.?m\.?|utc|gmt|(?:jan|feb|mar|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)\w*\.?", re.I
 )
 WHOLE = re.compile(
     rf"(?P<sign>[-+]?)(?P<prefix>(?:{CURRENCY}) ?)?(?P<minus>-?)"
-    rf"(?P<body>\d[\d.,' \u00a0\u202f]*|[.,]\d+)(?P<suffix>[ \u00a0]?(?:{CURRENCY}|{UNITS}))?"
+    rf"(?P<body>\d(?:[\d.,' \u00a0\u202f]*[\d.,'])?|[.,]\d+)(?P<suffix>[ \u00a0]?(?:{CURRENCY}|{UNITS})|{WORD})?"
 )
+UNIT = re.compile(rf"[ \u00a0]?(?:{CURRENCY}|{UNITS})")
 MISSING = frozenset(text.decode() for text in MISSING_TEXTS)
 
 
@@ -63,11 +68,14 @@ def find_style(texts: Sequence[str], decimal: str) -> tuple[Style, FloatArray, i
     suffix = Counter(match["suffix"] or "" for match in found)
     if any(len([p for p in counts if p]) > 1 for counts in (prefix, suffix)):
         return None
+    unit = max(suffix, key=len)
+    if unit and not UNIT.fullmatch(unit) and ("" in suffix or NO_UNITS.fullmatch(unit.strip())):
+        return None
     for sign in (decimal, {".": ",", ",": "."}[decimal]):
         for group in ("", *(g for g in ",.' \u00a0\u202f" if g != sign)):
             body = re.compile(_body(group, sign))
             if all(body.fullmatch(match["body"]) for match in found):
-                style = Style(max(prefix, key=len), max(suffix, key=len), group, sign)
+                style = Style(max(prefix, key=len), unit, group, sign)
                 return style, *_numbers(texts, style)
     return None
 
