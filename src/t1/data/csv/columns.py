@@ -16,7 +16,7 @@ from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
 from t1.data.ids import is_id_name, join_ids, repeated, tell_apart, told_series
 from t1.data.reading import Reading
-from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank
+from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty
 from t1.data.time_columns import TimeColumns, TimeSource
 from t1.errors import InputError
 
@@ -121,9 +121,7 @@ class TextSheet:
                 )
                 blanks = len(self.numbers.values) - n_texts - n_numbers
                 if blanks:
-                    self.problems.append(
-                        f"column {name!r} holds text; its empty cells ({blanks}) stay empty."
-                    )
+                    self.problems.append(told_empty(name, "text", blanks))
             elif not self.choice.named and self._is_stamp(j):
                 self.passed_through[name] = "holds time stamps"
             elif not self.choice.named and self._is_code(j):
