@@ -350,3 +350,54 @@ def test_a_cover_sheet_is_told_with_the_other_sheets(tmp_path):
     assert "'Data', 'Notes'" in caught.value.cure and caught.value.option == "sheet"
     file = read_file(tmp_path / "in.xlsx", sheet="Data")
     assert file.columns == ("x",) and "sheet 'Data' is read, not 'Cover', 'Notes'" in file.understood[1]
+
+
+def vitals(variable="variable", value="value", more=False, sign="."):
+    rows = []
+    for i in range(24):
+        for who in ("p1", "p2"):
+            for name, cell in (
+                ("heart", f"{70 + i % 7}"),
+                ("temp", f"{36 + i % 5 / 10:.1f}"),
+                ("crea", f"{1 + i / 100:.2f}"),
+            ):
+                cell = "" if i in (5, 6) else cell.replace(".", sign)
+                rows.append(f"{who};2024-05-01 {i:02d}:00;{name};{cell}" + (";1" if more else ""))
+    return f"patient;time;{variable};{value}{';qc' if more else ''}\n" + "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"variable": "label", "value": "valuenum"}, {"variable": "name"}, {"more": True}, {"sign": ","}],
+)
+def test_each_variable_of_a_long_table_has_its_own_decimals(put, tmp_path, options):
+    text = vitals(**options)
+    file = read_file(put(text))
+    assert file.columns == ("crea", "heart", "temp") and file.decimals == (2, 0, 1)
+    assert set(file.ids) == {"p1", "p2"}
+    file.write(tmp_path / "out.csv", np.nan_to_num(file.values, nan=38.118))
+    sign, end = options.get("sign", "."), ";1" if options.get("more") else ""
+    for name, cell in (("crea", f"38{sign}12"), ("heart", "38"), ("temp", f"38{sign}1")):
+        text = text.replace(f";{name};{end}\n", f";{name};{cell}{end}\n")
+    assert (tmp_path / "out.csv").read_text() == text
+
+
+def test_names_of_stations_are_no_variables(put):
+    rows = "".join(
+        f"2024-05-01 {i:02d}:00,{name},{i + 0.5}\n" for i in range(12) for name in ("north", "south")
+    )
+    file = read_file(put("time,name,temp\n" + rows))
+    assert file.columns == ("temp",) and file.id_columns == ("name",)
+
+
+def test_a_long_sheet_has_its_own_decimals_too(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for k, line in enumerate(vitals().splitlines()):
+        cells = line.split(";")
+        book.active.append(cells if not k else [*cells[:3], float(cells[3]) if cells[3] else None])
+    book.save(tmp_path / "in.xlsx")
+    file = read_file(tmp_path / "in.xlsx")
+    file.write(tmp_path / "out.xlsx", np.nan_to_num(file.values, nan=38.118))
+    again = read_file(tmp_path / "out.xlsx")
+    assert again.values[10].tolist() == [38.12, 38, 38.1]

@@ -37,6 +37,10 @@ class ExcelFile(DataFile):
         """The cells of any column as text."""
         return self.table.texts(name)
 
+    def places(self, k: int) -> IntArray:
+        """How many decimals each cell of one of the `columns` is written with (rows,)."""
+        return self.table.places(k)
+
     def _check_container(self, kind: str) -> None:
         if kind != "excel":
             self.table._check_container(kind)
@@ -65,8 +69,9 @@ class ExcelFile(DataFile):
         lines = _lines(self.table)
         changes: dict[int, dict[int, bytes]] = {}
         for i, k in zip(*(part.tolist() for part in np.nonzero(fill.missing)), strict=True):
-            number = round(float(fill.values[i, k]), min(self.decimals[k], 15))
-            text = repr(int(number)) if self.decimals[k] == 0 else repr(number)
+            places = self.decimals[k] if fill.decimals is None else int(fill.decimals[i, k])
+            number = round(float(fill.values[i, k]), min(places, 15))
+            text = repr(int(number)) if places == 0 else repr(number)
             changes.setdefault(int(lines[i]), {})[self.table.at[k]] = f"<v>{text}</v>".encode()
         for n, name in enumerate(fill.extra):
             at = len(self.table.names) + n
