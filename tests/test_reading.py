@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import t1.data.frames
 from t1.cli import main
 from t1.cli.flags import in_flags, shown
 from t1.data import files
@@ -456,3 +457,27 @@ def test_any_unit_that_all_numbers_have_is_kept(put, tmp_path, unit):
 def test_words_are_no_units(put, cells):
     file = read_file(put("x,y\n" + "".join(f"{i}.5,{cell}\n" for i, cell in enumerate(cells))))
     assert file.columns == ("x",)
+
+
+# several series
+
+
+def test_sensors_that_take_turns_in_a_log_are_series(put, tmp_path):
+    rng = np.random.default_rng(0)
+    times = pd.Timestamp("2024-05-01") + pd.to_timedelta(np.cumsum(rng.integers(20, 4000, 60)), unit="s")
+    which = rng.choice(["sensor.heart", "sensor.temp"], 60)
+    log = pd.DataFrame(
+        {"entity_id": which, "state": np.where(which == "sensor.heart", 80.5, 37.5), "when": times}
+    )
+    log.to_csv(tmp_path / "in.csv", index=False)
+    file = read_file(tmp_path / "in.csv")
+    assert file.id_columns == ("entity_id",) and "rows take turns" in file.understood[1]
+    assert len(t1.data.frames.Frame.read(log).id_columns) == 1
+    log.to_parquet(tmp_path / "in.parquet")
+    assert read_file(tmp_path / "in.parquet").id_columns == ("entity_id",)
+    # other columns of text, and ids of a regular table, tell no series apart
+    assert not read_file(put(log.rename(columns={"entity_id": "mood"}).to_csv(index=False))).id_columns
+    hours = log.assign(when=pd.date_range("2024-05-01", periods=60, freq="h"))
+    assert not read_file(put(hours.to_csv(index=False))).id_columns
+    strictly = hours.assign(entity_id=["a", "b"] * 30)
+    assert read_file(put(strictly.to_csv(index=False))).id_columns == ("entity_id",)

@@ -194,7 +194,7 @@ def _find_ids(
         words = [j for j, kind in enumerate(kinds) if _is_text(pa, kind) and j not in time_at]
         at = tell_apart(times, {j: (table.column_names[j], texts) for j in words})
         if at:
-            said.append(told_series(table.column_names[j] for j in at))
+            said.append(told_series((table.column_names[j] for j in at), times))
     if not at:
         return (), None, said
     return at, join_ids(map(texts, at)), said

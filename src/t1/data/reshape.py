@@ -17,16 +17,11 @@ from t1.arrays import AnyArray, BoolArray, IntArray
 from t1.data.csv.numbers import MOST_DECIMALS, usual_decimals
 from t1.data.data_file import DataFile, FileFill
 from t1.data.dates import read_dates, read_numeric_dates
-from t1.data.ids import join_ids
+from t1.data.ids import VARIABLES, join_ids
 from t1.data.reading import Reading
 from t1.data.suspicions import told_empty
 from t1.errors import InputError
 
-VARIABLES = re.compile(
-    r"variables?|param(eter)?s?|sensor|element|indicator|measure(ment)?|metric|tag|channel|quantity|pollutant"
-    r"|attribute|item|observation|signal|feature|datatype|kind|property|variable[ _]name|series",
-    re.IGNORECASE,
-)
 NAMES = re.compile(r"label|name", re.IGNORECASE)  # of a variable, if the numbers are called values
 VALUES = re.compile(
     r"val|values?|value ?num|reading|result|measurement|wert|valeur|valor|numeric[ _]value", re.IGNORECASE

@@ -75,16 +75,18 @@ class TextSheet:
     def find_ids(self, time: TimeColumns | None) -> tuple[tuple[int, ...], AnyArray | None]:
         """The columns that tell series apart, and each row's id."""
         at = self.choice.id
-        if not at and time is not None and not self.choice.named and (n := repeated(time.times)):
-            texts = [j for j in range(len(self.names)) if j not in time.at and self._may_tell_apart(j)]
+        if not at and time is not None and not self.choice.named:
+            n = repeated(time.times)
+            free = [j for j in range(len(self.names)) if j not in time.at]
+            texts = [j for j in free if (self._may_tell_apart(j) if n else self._is_text(j))]
             at = tell_apart(time.times, {j: (self.names[j], self.all_texts) for j in texts})
-            if not at:
+            if not at and n:
                 self.problems.append(
                     f"{n} rows have the time stamp of an earlier row, and no column tells them apart; "
                     "if they are several series, name what does (id)."
                 )
             if at:
-                self.said.append(told_series(self.names[j] for j in at))
+                self.said.append(told_series((self.names[j] for j in at), time.times))
         if not at:
             return (), None
         ids = join_ids(map(self.all_texts, at))
