@@ -481,3 +481,18 @@ def test_sensors_that_take_turns_in_a_log_are_series(put, tmp_path):
     assert not read_file(put(hours.to_csv(index=False))).id_columns
     strictly = hours.assign(entity_id=["a", "b"] * 30)
     assert read_file(put(strictly.to_csv(index=False))).id_columns == ("entity_id",)
+
+
+def test_powers_of_ten_are_written_as_in_the_column(put, tmp_path):
+    rows = [f"{i},{1.5e-6 + i * 1e-8:.3e},{5.5e9 + i * 1e7:.4E},{i / 4}" for i in range(12)]
+    rows[4] = "4,,,"
+    text = "n,x,y,z\n" + "\n".join(rows) + "\n"
+    file = read_file(put(text))
+    file.write(
+        tmp_path / "out.csv", np.tile([4.0, 1.5404e-6, 5.54321e9, 0.25], (12, 1))[:, -len(file.columns) :]
+    )
+    assert (tmp_path / "out.csv").read_text() == text.replace("4,,,", "4,1.540e-06,5.5432E+09,0.25")
+    rows = "".join(
+        f"2024-01-{i + 1:02d},{v},{c}\n" for i in range(9) for v, c in (("a", f"{i + 1}.25e-06"), ("b", i))
+    )
+    assert read_file(put("time,variable,value\n" + rows)).decimals == (8, 0)

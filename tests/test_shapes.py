@@ -401,3 +401,15 @@ def test_a_long_sheet_has_its_own_decimals_too(tmp_path):
     file.write(tmp_path / "out.xlsx", np.nan_to_num(file.values, nan=38.118))
     again = read_file(tmp_path / "out.xlsx")
     assert again.values[10].tolist() == [38.12, 38, 38.1]
+
+
+def test_true_and_false_are_filled_as_such(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["x", "on"])
+    for i in range(30):
+        book.active.append([i + 0.5, None if i == 9 else i % 3 == 0])
+    book.save(tmp_path / "in.xlsx")
+    file = read_file(tmp_path / "in.xlsx")
+    file.write(tmp_path / "out.xlsx", np.nan_to_num(file.values, nan=1.0))
+    assert openpyxl.load_workbook(tmp_path / "out.xlsx").active["B11"].value is True

@@ -65,21 +65,23 @@ class ExcelFile(DataFile):
                 target.writestr(info, data)
 
     def _changes(self, fill: FileFill) -> dict[int, dict[int, bytes]]:
-        """What goes into which cell, by row and column of the sheet: numbers, or names as inline text."""
+        """What goes into which cell, by row and column of the sheet: the rest of its element, with its type."""
         lines = _lines(self.table)
         changes: dict[int, dict[int, bytes]] = {}
         for i, k in zip(*(part.tolist() for part in np.nonzero(fill.missing)), strict=True):
             places = self.decimals[k] if fill.decimals is None else int(fill.decimals[i, k])
             number = round(float(fill.values[i, k]), min(places, 15))
             text = repr(int(number)) if places == 0 else repr(number)
-            changes.setdefault(int(lines[i]), {})[self.table.at[k]] = f"<v>{text}</v>".encode()
+            at = self.table.at[k]
+            kind = ' t="b"' if at in self.sheet.switches and text in ("0", "1") else ""
+            changes.setdefault(int(lines[i]), {})[at] = f"{kind}><v>{text}</v>".encode()
         for n, name in enumerate(fill.extra):
             at = len(self.table.names) + n
             if (header := self.table.layout.header_line) > 0:
-                changes.setdefault(header, {})[at] = f"<is><t>{escape(name)}</t></is>".encode()
+                changes.setdefault(header, {})[at] = f' t="inlineStr"><is><t>{escape(name)}</t></is>'.encode()
             column = np.asarray(fill.extra[name])
             for i in np.flatnonzero(np.isfinite(column)).tolist():
-                changes.setdefault(int(lines[i]), {})[at] = f"<v>{float(column[i])!r}</v>".encode()
+                changes.setdefault(int(lines[i]), {})[at] = f"><v>{float(column[i])!r}</v>".encode()
         return changes
 
 
@@ -181,10 +183,9 @@ def _change(xml: bytes, changes: dict[int, dict[int, bytes]]) -> bytes:
             style = b""
             if column in old:
                 style = attributes(old[column].partition(b">")[0]).get(b"s", b"")
-            kind = b' t="inlineStr"' if value.startswith(b"<is>") else b""
             place = f"{column_letters(column)}{row}".encode()
             styled = b' s="' + style + b'"' if style else b""
-            old[column] = b'<c r="' + place + b'"' + styled + kind + b">" + value + b"</c>"
+            old[column] = b'<c r="' + place + b'"' + styled + value + b"</c>"
         cells = b"".join(old[column] for column in sorted(old))
         out += [xml[done : match.start()], b"<row" + match[1] + b">" + cells + b"</row>"]
         done = match.end()

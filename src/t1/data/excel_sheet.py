@@ -36,6 +36,7 @@ class ExcelSheet:
     text: bytes  # the sheet as CSV: line k is row k
     others: tuple[str, ...]  # the names of the other sheets
     formulas: dict[Place, bool]  # the cells with a formula, and whether its result is stored
+    switches: frozenset[int]  # the columns with cells that are TRUE or FALSE
 
 
 def attributes(raw: bytes) -> dict[bytes, bytes]:
@@ -91,9 +92,9 @@ def read_sheet(raw: bytes, wanted: str | None = None) -> ExcelSheet:
         raise InputError(f"the Excel file is damaged: {error}.", cure="Save it again.") from None
     if b"<sheetData" not in xml:
         raise InputError("the Excel sheet is written in an unusual way.", cure="Export it as CSV first.")
-    text, formulas = _to_csv(xml, shared, dates, from_1904)
+    text, formulas, switches = _to_csv(xml, shared, dates, from_1904)
     others = tuple(name for name in sheets if name != title)
-    return ExcelSheet(raw, sheets[title], xml, title, text, others, formulas)
+    return ExcelSheet(raw, sheets[title], xml, title, text, others, formulas, frozenset(switches))
 
 
 def _check_whole(archive: zipfile.ZipFile) -> None:
@@ -149,9 +150,10 @@ def _date_styles(xml: bytes) -> set[int]:
 
 def _to_csv(
     xml: bytes, shared: list[str], dates: set[int], from_1904: bool
-) -> tuple[bytes, dict[Place, bool]]:
+) -> tuple[bytes, dict[Place, bool], set[int]]:
     rows: dict[int, dict[int, str]] = {}
     formulas: dict[Place, bool] = {}
+    switches: set[int] = set()
     width = 1
     for number, match in enumerate(ROW.finditer(xml), 1):
         row = int(attributes(match[1]).get(b"r", b"%d" % number))
@@ -164,6 +166,8 @@ def _to_csv(
             text = _text(given, inner, shared, dates, from_1904)
             if text:
                 cells[at] = text
+                if given.get(b"t") == b"b":
+                    switches.add(at)
             formula = FORMULA.search(inner)
             if formula:
                 formulas |= dict.fromkeys(_range(attributes(formula[1])), True)
@@ -174,7 +178,7 @@ def _to_csv(
     for row in range(1, max(rows, default=0) + 1):
         cells = rows.get(row, {})
         lines.append(",".join(cells.get(j, "") for j in range(width)) if cells else "")
-    return ("\n".join(lines) + "\n").encode(), formulas
+    return ("\n".join(lines) + "\n").encode(), formulas, switches
 
 
 def _range(formula: dict[bytes, bytes]) -> list[Place]:

@@ -10,7 +10,7 @@ from t1.arrays import AnyArray
 from t1.data.csv.find_time import STAMP
 from t1.data.csv.numbers import Numbers
 from t1.data.csv.scan import Cells
-from t1.data.csv.styles import MISSING, Style, find_style, may_have_style
+from t1.data.csv.styles import MISSING, Style, find_powers, find_style, may_have_style
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
@@ -23,6 +23,7 @@ from t1.errors import InputError
 SOME = 50  # rows for a quick look
 MOSTLY = 9  # numbers for each text cell: from there on the text is taken for a mistake
 GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([.,' \u00a0\u202f]\d{3})+([.,]\d+)?")  # 1,234.5
+POWER = re.compile(rb"\d[eE][-+]?\d")
 MOST_TEXTS = 5  # that a message names
 ROW_NAME = re.compile(r"#|no\.?|nr\.?|index|idx|row|record|rec|unnamed: 0|row_?num(ber)?", re.IGNORECASE)
 
@@ -56,6 +57,8 @@ class TextSheet:
         some = slice(0, SOME)
         self.largest = np.fmax.reduce(numbers.values[some], axis=0)
         self._zero_first = (cells.data[cells.starts(some)] == ord("0")).any(axis=0)
+        last = int(cells.ends[some][-1, -1]) if len(cells.ends) else 0
+        self._powers = POWER.search(cells.data[:last].tobytes(), int(cells.row_starts[0])) is not None
         self.source = TimeSource(names, self.all_texts, self.whole_column)
 
     def texts(self, column: int, limit: int | None = None) -> list[str]:
@@ -135,6 +138,9 @@ class TextSheet:
                 self.problems.append(told_blank(name))
             else:
                 found.append(j)
+                if self._powers and j not in self.styles:
+                    powers = find_powers(self.texts(j, SOME), self.decimal)
+                    self.styles |= {} if powers is None else {j: powers}
                 if not self.numbers.n_numbers[j]:
                     self.problems.append(f"column {name!r} has no observed value, so it stays empty.")
         if not found:

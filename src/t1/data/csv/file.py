@@ -58,9 +58,12 @@ class CsvFile(DataFile):
         """How many decimals each cell of one of the `columns` is written with (rows,)."""
         style = self.styles.get(self.at[k])
         sign = self.decimal.decode() if style is None else style.decimal
-        fraction = re.compile(re.escape(sign) + r"(\d+)")
-        found = (fraction.search(text) for text in self.texts(self.columns[k]))
-        return np.array([0 if match is None else len(match[1]) for match in found], dtype=np.intp)
+        fraction, power = re.compile(re.escape(sign) + r"(\d+)"), re.compile(r"\d[eE]([-+]?\d+)")
+        places = []
+        for text in self.texts(self.columns[k]):
+            digits, shift = fraction.search(text), power.search(text)
+            places.append(max((len(digits[1]) if digits else 0) - (int(shift[1]) if shift else 0), 0))
+        return np.array(places, dtype=np.intp)
 
     def _check_container(self, kind: str) -> None:
         if kind == "parquet":

@@ -37,14 +37,24 @@ class Style:
     suffix: str = ""
     group: str = ""  # between thousands
     decimal: str = "."
+    power: str = ""  # an example of how powers of ten are written: E+09
+    mantissa: int = 0  # decimals before it
 
     def write(self, number: str) -> str:
         """A number written plainly, such as -1234.5, in this style."""
+        if self.power:
+            return self._with_power(float(number))
         sign = "-" if number.startswith("-") else ""
         whole, point, fraction = number.lstrip("-").partition(".")
         if self.group and whole.isdigit():
             whole = re.sub(r"(?<=\d)(?=(\d{3})+$)", self.group, whole)
         return f"{sign}{self.prefix}{whole}{self.decimal if point else ''}{fraction}{self.suffix}"
+
+    def _with_power(self, number: float) -> str:
+        digits, _, power = f"{number:.{self.mantissa}e}".partition("e")
+        sign = "-" if int(power) < 0 else "+" if "+" in self.power or "-" in self.power else ""
+        width = len(self.power.lstrip("eE+-"))
+        return f"{digits.replace('.', self.decimal)}{self.power[0]}{sign}{abs(int(power)):0{width}d}"
 
     def __str__(self) -> str:
         parts = [f"{self.prefix}…{self.suffix}"] if self.prefix or self.suffix else []
@@ -78,6 +88,18 @@ def find_style(texts: Sequence[str], decimal: str) -> tuple[Style, FloatArray, i
                 style = Style(max(prefix, key=len), unit, group, sign)
                 return style, *_numbers(texts, style)
     return None
+
+
+def find_powers(texts: Sequence[str], decimal: str) -> Style | None:
+    """The style of a column whose numbers are written as 1.5E+09."""
+    given = [text for text in texts if text not in MISSING]
+    number = re.compile(rf"[-+]?\d(?:{re.escape(decimal)}(\d*))?([eE][-+]?\d+)")
+    found = [match for text in given if (match := number.fullmatch(text)) is not None]
+    if not found or len(found) < 0.9 * len(given):
+        return None
+    power = max((match[2] for match in found), key=lambda text: ("+" in text, -len(text)))
+    places = Counter(len(match[1] or "") for match in found)
+    return Style(decimal=decimal, power=power, mantissa=places.most_common(1)[0][0])
 
 
 def _body(group: str, decimal: str) -> str:
