@@ -99,7 +99,10 @@ def find_powers(texts: Sequence[str], decimal: str) -> Style | None:
         return None
     power = max((match[2] for match in found), key=lambda text: ("+" in text, -len(text)))
     places = Counter(len(match[1] or "") for match in found)
-    return Style(decimal=decimal, power=power, mantissa=places.most_common(1)[0][0])
+    mantissa = places.most_common(1)[0][0]
+    return (
+        Style(decimal=decimal, power=power, mantissa=mantissa) if mantissa else None
+    )  # 3e-1 says too little
 
 
 def _body(group: str, decimal: str) -> str:
