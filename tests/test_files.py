@@ -461,6 +461,17 @@ def test_text_in_a_number_column_has_two_cures(put):
     assert read_file(source, columns=["b"]).passed_through == {"a": "was not asked for"}
 
 
+def test_all_texts_that_may_mean_missing_are_named_at_once(put):
+    rows = [["1", "2"] for _ in range(60)]
+    rows[3][0], rows[5][0], rows[7][0], rows[9][1] = "Bad", "Comm Fail", "NA", "Off"
+    source = put("a,b\n" + "\n".join(",".join(row) for row in rows) + "\n")
+    with pytest.raises(InputError) as caught:
+        read_file(source)
+    assert caught.value.cure.endswith("(missing_values): give 'Bad' 'Comm Fail' 'Off'.")
+    file = read_file(source, missing_values=["Bad", "Comm Fail", "Off"])
+    assert np.isnan(file.values).sum() == 4
+
+
 def test_paths_that_cannot_be_read_or_written(put, tmp_path):
     source = put("a\n1\n\n2\n", "plant.csv")
     file = read_file(source)

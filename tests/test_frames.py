@@ -1,6 +1,7 @@
 """Containers: which columns are numbers, times and ids, and the way back into pandas, polars and pyarrow."""
 
 import datetime as dt
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 import t1
 from t1.api import impute_file
+from t1.data.files import read_file
 from t1.data.frames import Frame
 from t1.errors import InputError
 from t1.options import FillOptions, FitOptions
@@ -217,3 +219,53 @@ def test_a_blank_that_may_mean_zero_is_asked_about_and_not_filled(container):
     assert any("'alarm' is mostly blank" in text for text in filled.problems)
     named = t1.impute(container(table), columns=["x", "alarm"], budget="fast")
     assert not np.isnan(np.asarray(named.data["alarm"], dtype=float)).any()
+
+
+def test_columns_of_objects_that_are_numbers_are_filled_as_what_they_are():
+    n = 60
+    wave = np.sin(np.arange(n) / 5) * 5 + 10
+    gap = range(20, 23)
+    columns = {
+        "price": [None if i in gap else Decimal(f"{v:.2f}") for i, v in enumerate(wave)],
+        "n": [None if i in gap else int(v) for i, v in enumerate(wave)],
+        "x": [None if i in gap else float(v) for i, v in enumerate(wave)],
+    }
+    table = pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns.items()})
+    table["y"] = wave
+    result = t1.impute(table, budget="fast", method="linear")
+    assert result.n_filled == 9 and not result.problems
+    assert [type(cell) for cell in result.data.loc[21, ["price", "n", "x"]]] == [Decimal, int, float]
+    assert result.data.loc[21, "price"].as_tuple().exponent == -2
+    for name, cells in columns.items():  # the observed objects themselves
+        assert all(a is b for a, b in zip(result.data[name], cells, strict=True) if b is not None)
+
+
+def test_columns_without_numbers_keep_their_gaps_and_it_is_told():
+    n = 60
+    table = pd.DataFrame({"y": np.sin(np.arange(n) / 5)})
+    table["text"] = [None if i == 3 else "a" for i in range(n)]
+    table["digits"] = [None if i < 2 else f"{i}.5" for i in range(n)]
+    table["on"] = pd.array([None if i == 3 else i % 2 == 0 for i in range(n)], dtype="boolean")
+    table["class"] = pd.Categorical([None if i == 3 else "ab"[i % 2] for i in range(n)])
+    table["whole"] = "b"
+    problems = t1.impute(table, budget="fast", method="linear").problems
+    assert [text.split("'")[1] for text in problems] == ["text", "digits", "on", "class"]
+    assert (
+        "numbers as text; its empty cells (2) stay empty" in problems[1]
+        and "turn it into numbers" in problems[1]
+    )
+    assert not t1.impute(
+        table, exclude=["text", "digits", "on", "class"], budget="fast", method="linear"
+    ).problems
+
+
+def test_parquet_columns_without_numbers_are_told_as_well(tmp_path):
+    pytest.importorskip("pyarrow")
+    n = 30
+    table = pd.DataFrame({"y": np.arange(n) + 0.5, "digits": ["1.5"] * (n - 1) + [None]})
+    table["on"] = pd.array([None if i == 3 else i % 2 == 0 for i in range(n)], dtype="boolean")
+    table.to_parquet(tmp_path / "in.parquet")
+    told = " ".join(read_file(tmp_path / "in.parquet").problems)
+    assert "'digits' holds numbers as text; its empty cells (1)" in told
+    assert "'on' holds true/false values; its empty cells (1)" in told
+    assert not read_file(tmp_path / "in.parquet", exclude=["digits", "on"]).problems

@@ -1,15 +1,19 @@
 """What a column is, and which numbers mean missing: said with evidence, and never without."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import t1
+from t1.api.files import impute_file
 from t1.data.kinds import KINDS, find_kinds
 from t1.data.sentinels import drop_sentinels, find_sentinels
 from t1.data.suspicions import own_rate, stuck_stretch, suspicions
 from t1.errors import InputError
 from t1.fill.rules import Rules
+from t1.options import FillOptions, FitOptions
 
 N = 200
 rng = np.random.default_rng(0)
@@ -44,6 +48,41 @@ def test_a_kind_is_found_with_its_evidence_also_with_gaps(kind):
     assert found.name == kind
     assert found.evidence or kind == "number"
     assert not found.given
+
+
+@pytest.mark.parametrize("name", ["room_sensor", "north_site", "Temp Station", "sensor"])
+def test_whole_degrees_are_no_id_whatever_measures_them(name):
+    degrees = np.rint(15 + 6 * np.sin(2 * np.pi * t / 24) + rng.normal(0, 0.5, N))
+    assert find_kinds(degrees[:, None], [name])[name].fillable
+
+
+@pytest.mark.parametrize("name", ["sensor", "site_id", "station no", "WBAN"])
+def test_numbers_that_jump_or_stay_are_an_id(name):
+    for column in (
+        np.repeat([101.0, 104.0, 108.0], N // 3 + 1)[:N],
+        t % 6 + 1.0,
+        rng.choice(np.arange(1.0, 11), N),
+    ):
+        assert find_kinds(column[:, None], [name])[name].name == "id"
+
+
+def test_the_gaps_of_an_id_are_told_and_are_in_no_scorecard(put, tmp_path):
+    station = np.repeat([101.0, 104.0], N // 2)
+    table = pd.DataFrame(
+        {"time": pd.date_range("2024-01-01", periods=N, freq="h"), "station": station, "x": wave}
+    )
+    table.loc[10:12, "station"] = np.nan
+    table.loc[20:22, "x"] = np.nan
+    table.to_csv(tmp_path / "in.csv", index=False)
+    options = {"fit_options": FitOptions(budget="fast", method="seasonal"), "fill_options": FillOptions()}
+    result = impute_file(tmp_path / "in.csv", tmp_path / "out.csv", reading={}, **options)
+    assert "1 column to fill" in result.understood[0]
+    assert "'station' is taken for an id" in result.understood[1]
+    assert {score.column for score in result.scorecard.scores} == {"x"} and result.n_filled == 3
+    result = t1.impute(table, budget="fast", method="seasonal")
+    assert any("'station' is taken for an id" in text for text in result.problems)
+    reading = {"kind": {"station": "category"}}
+    assert impute_file(tmp_path / "in.csv", tmp_path / "out.csv", reading=reading, **options).n_filled == 6
 
 
 def test_an_angle_is_found_without_its_name():
@@ -142,7 +181,10 @@ def test_a_counter_stays_between_its_neighbours_and_never_goes_down():
 # sentinels
 
 
-@pytest.mark.parametrize("code", [-9999.0, -999.0, 9999.0, 999.9, -200.0, -99.9, 99999.0, -8888.0])
+@pytest.mark.parametrize(
+    "code",
+    [-9999.0, -999.0, 9999.0, 999.9, -200.0, -99.9, 99999.0, -8888.0, -6999.0, -7999.0, 7999.0, 1e31, -1e34],
+)
 def test_a_code_far_outside_that_recurs_is_missing(code):
     values = wave.copy()
     values[[5, 50, 51, 120, 121]] = code
@@ -163,6 +205,7 @@ def test_a_code_far_outside_that_recurs_is_missing(code):
         (np.where(t % 40 == 5, 9999.0, rng.random(N) * 20000), "9999 within the range"),
         (rng.choice([1.0, 2.0, 3.0, 99.0], N), "99 among categories"),
         (rng.choice([-999.0, 999.0], N), "nothing else to compare with"),
+        (np.where(t % 40 == 5, 4999.0, wave), "4999 may be measured"),
     ],
 )
 def test_a_value_is_no_code(column, why):

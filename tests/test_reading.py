@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import t1.data.frames
 from t1.cli import main
 from t1.cli.flags import in_flags, shown
 from t1.data import files
 from t1.data.files import NewRows, read_file
+from t1.data.pieces import open_pieces
 from t1.errors import InputError
 
 pa = pytest.importorskip("pyarrow")
@@ -350,3 +352,147 @@ def test_a_quoted_cell_may_hold_line_breaks_and_doubled_quotes(put):
     rows = [f'2024-01-01 {h:02}:00,"two ""lines"",\nof text",{h}' for h in range(12)]
     file = read_file(put("\n".join(["time,note,x", *rows]) + "\n"))
     assert file.columns == ("x",) and file.values[:, 0].tolist() == list(range(12))
+
+
+# thousands
+
+
+def steps(separator=";", sign=".", more=""):
+    numbers = [1820, 315, 2036, 267, 1957, 980, 12345, 77, 1004, 5, 610, 1500]
+    cells = [f"{n:,}".replace(",", sign) for n in numbers]
+    cells[4] = ""
+    rows = [f"{i + 1:02d}.03.2024{separator}{cell}{more}" for i, cell in enumerate(cells)]
+    return f"Datum{separator}Schritte{separator + 'kg' if more else ''}\n" + "\n".join(rows) + "\n", numbers
+
+
+def test_a_point_beside_whole_numbers_separates_thousands(put, tmp_path):
+    for separator in (";", "\t", ","):
+        text, numbers = steps(separator)
+        file = read_file(put(text))
+        np.testing.assert_array_equal(file.values[:, 0], [*numbers[:4], np.nan, *numbers[5:]])
+        file.write(tmp_path / "out.csv", np.full(file.values.shape, 1957.0))
+        assert (tmp_path / "out.csv").read_text() == text.replace(
+            "05.03.2024" + separator, f"05.03.2024{separator}1.957"
+        )
+    assert read_file(put(steps()[0]), decimal=".").values[0, 0] == 1.82  # the user decides
+
+
+def test_a_column_has_thousands_though_another_has_decimals(put, tmp_path):
+    text, _ = steps(more=";80.5")
+    source = put(text)
+    file = read_file(source)
+    assert file.values[0].tolist() == [1820, 80.5]
+    assert [piece.values[0].tolist() for piece in open_pieces(source, {}).tables()] == [[1820, 80.5]]
+    file.write(tmp_path / "out.parquet", np.full(file.values.shape, 1957.0))
+    assert read_file(tmp_path / "out.parquet").values[[0, 4], 0].tolist() == [1820, 1957]
+    text, _ = steps(sign=",", more=";80.5")
+    assert read_file(put(text)).values[0].tolist() == [1820, 80.5]
+
+
+def test_numbers_that_may_be_thousands_or_decimals_are_told(put):
+    cells = ["1.250", "2", "3.125", "4.375", "1", "", "2.875", "3", "1.625", "2.125"]
+    source = put("t,x\n" + "".join(f"2024-01-{i + 1:02d},{cell}\n" for i, cell in enumerate(cells)))
+    file = read_file(source)
+    assert file.values[0, 0] == 1.25
+    assert any("separates thousands" in text and "(decimal)" in text for text in file.problems)
+    assert read_file(source, decimal=",").values[0, 0] == 1250
+    others = put("t;x;y\n" + "".join(f"2024-01-{i + 1:02d};{cell};0.125\n" for i, cell in enumerate(cells)))
+    assert read_file(others).values[0].tolist() == [1.25, 0.125]
+    three = put("t;x\n" + "".join(f"2024-01-{i + 1:02d};{1 + i / 8:.3f}\n" for i in range(9)))
+    assert read_file(three).values[1, 0] == 1.125 and not read_file(three).problems
+
+
+def test_few_numbers_above_a_thousand(put):
+    rows = "".join(f"2024-01-01 {i // 60:02d}:{i % 60:02d};{i % 900}\n" for i in range(100))
+    file = read_file(put("t;x\n2023-01-01 00:00;1.234\n" + rows), decimal=",")
+    assert file.values[0, 0] == 1234
+
+
+# lines that are no rows
+
+
+def test_an_empty_line_between_dated_rows_is_left_alone(put, tmp_path):
+    rows = [f"2024-01-01 {h:02d}:00,{h / 2},{h + 0.5}" for h in range(12)]
+    rows[4] = "2024-01-01 04:00,,4.5"
+    for blank in (",,", " , ,", '"","",""', ",,,,", ""):
+        text = "time,a,b\n" + "\n".join([*rows[:6], blank, *rows[6:]]) + "\n"
+        file = read_file(put(text))
+        assert file.time is not None and len(file.values) == 12
+        assert not blank or "1 empty row between the others" in file.understood[1]
+        file.write(tmp_path / "out.csv", np.full(file.values.shape, 9.5))
+        assert (tmp_path / "out.csv").read_text() == text.replace("04:00,,", "04:00,9.5,")
+
+
+def test_an_empty_line_in_a_table_of_numbers_is_a_row(put):
+    assert len(read_file(put("a,b\n1,2\n,\n3,4\n")).values) == 3
+    assert len(read_file(put("timestamp,b\n1,2\n,\n3,4\n")).values) == 2
+
+
+def test_sums_without_a_word_are_no_row(put, tmp_path):
+    rows = "".join(f"2024-01-01 {h:02d}:00,{h / 2},{h + 0.5}\n" for h in range(12))
+    text = "time,a,b\n" + rows + ",33.0,72.0\n,,6.0\n"
+    file = read_file(put(text))
+    assert file.time is not None and file.values.shape == (12, 2)
+    assert "the last 2 lines are no rows" in file.understood[1]
+    file.write(tmp_path / "out.csv", file.values)
+    assert (tmp_path / "out.csv").read_text() == text
+    sparse = "day,a\n" + "2024-01-01,1\n,2\n,3\n2024-01-02,4\n,5\n,6\n" * 3
+    assert len(read_file(put(sparse)).values) == 18  # a date is written once for several rows
+
+
+@pytest.mark.parametrize("unit", [" C", " l/min", " µS/cm", " widgets", "C", " m³/h"])
+def test_any_unit_that_all_numbers_have_is_kept(put, tmp_path, unit):
+    cells = [f"{12 + i / 10:.1f}{unit}" for i in range(12)]
+    cells[4] = ""
+    text = "time,a\n" + "".join(f"2024-01-01 {i:02d}:00,{cell}\n" for i, cell in enumerate(cells))
+    file = read_file(put(text))
+    assert file.values[3, 0] == 12.3 and np.isnan(file.values[4, 0])
+    file.write(tmp_path / "out.csv", np.full(file.values.shape, 12.4))
+    assert (tmp_path / "out.csv").read_text() == text.replace("04:00,", f"04:00,12.4{unit}")
+
+
+@pytest.mark.parametrize(
+    "cells", [["1 May"] * 9, ["1 AM"] * 9, ["7 up"] * 8 + ["7"], ["7 up"] * 8 + ["7 down"]]
+)
+def test_words_are_no_units(put, cells):
+    file = read_file(put("x,y\n" + "".join(f"{i}.5,{cell}\n" for i, cell in enumerate(cells))))
+    assert file.columns == ("x",)
+
+
+# several series
+
+
+def test_sensors_that_take_turns_in_a_log_are_series(put, tmp_path):
+    rng = np.random.default_rng(0)
+    times = pd.Timestamp("2024-05-01") + pd.to_timedelta(np.cumsum(rng.integers(20, 4000, 60)), unit="s")
+    which = rng.choice(["sensor.heart", "sensor.temp"], 60)
+    log = pd.DataFrame(
+        {"entity_id": which, "state": np.where(which == "sensor.heart", 80.5, 37.5), "when": times}
+    )
+    log.to_csv(tmp_path / "in.csv", index=False)
+    file = read_file(tmp_path / "in.csv")
+    assert file.id_columns == ("entity_id",) and "rows take turns" in file.understood[1]
+    assert len(t1.data.frames.Frame.read(log).id_columns) == 1
+    log.to_parquet(tmp_path / "in.parquet")
+    assert read_file(tmp_path / "in.parquet").id_columns == ("entity_id",)
+    # other columns of text, and ids of a regular table, tell no series apart
+    assert not read_file(put(log.rename(columns={"entity_id": "mood"}).to_csv(index=False))).id_columns
+    hours = log.assign(when=pd.date_range("2024-05-01", periods=60, freq="h"))
+    assert not read_file(put(hours.to_csv(index=False))).id_columns
+    strictly = hours.assign(entity_id=["a", "b"] * 30)
+    assert read_file(put(strictly.to_csv(index=False))).id_columns == ("entity_id",)
+
+
+def test_powers_of_ten_are_written_as_in_the_column(put, tmp_path):
+    rows = [f"{i},{1.5e-6 + i * 1e-8:.3e},{5.5e9 + i * 1e7:.4E},{i / 4}" for i in range(12)]
+    rows[4] = "4,,,"
+    text = "n,x,y,z\n" + "\n".join(rows) + "\n"
+    file = read_file(put(text))
+    file.write(
+        tmp_path / "out.csv", np.tile([4.0, 1.5404e-6, 5.54321e9, 0.25], (12, 1))[:, -len(file.columns) :]
+    )
+    assert (tmp_path / "out.csv").read_text() == text.replace("4,,,", "4,1.540e-06,5.5432E+09,0.25")
+    rows = "".join(
+        f"2024-01-{i + 1:02d},{v},{c}\n" for i in range(9) for v, c in (("a", f"{i + 1}.25e-06"), ("b", i))
+    )
+    assert read_file(put("time,variable,value\n" + rows)).decimals == (8, 0)

@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from t1.api.files import impute_file
 from t1.data.files import read_file
 from t1.errors import InputError
+from t1.options import FillOptions, FitOptions
 
 FOLDER = Path(__file__).parent / "shapes"
 PAGE = Path(__file__).parents[1] / "docs" / "files.md"
@@ -255,3 +257,159 @@ def test_a_shape_is_filled_from_the_command_line(name, tmp_path, capsys):
     np.testing.assert_array_equal(after.values[seen], before.values[seen])
     empty = ~seen.any(axis=0)
     assert not np.isnan(after.values[:, ~empty]).any()
+
+
+def test_a_formula_is_never_written(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["when", "temp", "double"])
+    for i in range(30):
+        sheet.append([pd.Timestamp("2024-05-01") + pd.Timedelta(hours=i), i % 7 + 0.5, f"=B{i + 2}*2"])
+    sheet["B5"], sheet["B6"], sheet["B20"] = "=1234.5", None, "=NA()"
+    book.save(tmp_path / "in.xlsx")
+    raw = (tmp_path / "in.xlsx").read_bytes()
+    parts = parts_of(raw)
+    sheet1 = "xl/worksheets/sheet1.xml"
+    # a stored error, and a stored empty text
+    parts[sheet1] = (
+        parts[sheet1]
+        .replace(b"<f>NA()</f><v />", b"<f>NA()</f><v>#N/A</v>")
+        .replace(b'<c r="B21" t="n"><v>5.5</v>', b'<c r="B21" t="str"><f>IF(1,"")</f><v></v>')
+    )
+    assert b"#N/A" in parts[sheet1] and b"IF(1" in parts[sheet1]
+    with zipfile.ZipFile(tmp_path / "in.xlsx", "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    file = read_file(tmp_path / "in.xlsx")
+    told = " ".join(file.problems)
+    assert "without a stored result" in told and "C2, C3, C4, ... (31 cells)" in told
+    assert "B20, B21 (2 cells)" in told
+    filled = np.nan_to_num(file.values, nan=42.0)
+    file.write(tmp_path / "out.xlsx", filled, extra={"temp_lo": filled[:, 0]})
+    after = parts_of((tmp_path / "out.xlsx").read_bytes())[sheet1]
+    for kept in (
+        b"<f>1234.5</f><v />",
+        b"<f>NA()</f><v>#N/A</v>",
+        b'<f>IF(1,"")</f><v></v>',
+        b"<f>B30*2</f><v />",
+    ):
+        assert kept in after
+    assert b'<c r="B6"><v>42.0</v></c>' in after
+    result = impute_file(
+        tmp_path / "in.xlsx",
+        tmp_path / "out.xlsx",
+        reading={},
+        fit_options=FitOptions(method="linear", budget="fast"),
+        fill_options=FillOptions(intervals=0.9),
+    )
+    assert result.n_filled == 1  # what is not written does not count
+
+
+def test_one_formula_over_several_cells_is_in_all_of_them(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    from openpyxl.worksheet.formula import ArrayFormula
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["x", "y"])
+    for i in range(12):
+        sheet.append([i + 0.5, i * 2 + 0.5])
+    sheet["A4"], sheet["A5"] = ArrayFormula("A4:A5", "=B4:B5"), None
+    book.save(tmp_path / "in.xlsx")
+    file = read_file(tmp_path / "in.xlsx")
+    assert file.fixed[2:4, 0].all() and file.fixed.sum() == 2
+
+
+def test_a_time_of_formulas_without_results_is_refused(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["date", "x"])
+    for i in range(12):
+        sheet.append(["2024-01-01" if i == 0 else f"=A{i + 1}+1", i + 0.5])
+    book.save(tmp_path / "in.xlsx")
+    with pytest.raises(InputError, match="says when") as caught:
+        read_file(tmp_path / "in.xlsx")
+    assert "LibreOffice" in caught.value.cure
+
+
+def test_a_cover_sheet_is_told_with_the_other_sheets(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title = "Cover"
+    book.active.append(["This workbook"])
+    book.active.append(["was made by us"])
+    for name in ("Data", "Notes"):
+        sheet = book.create_sheet(name)
+        for row in (["time", "x"], *([f"2024-01-{d:02d}", d + 0.5] for d in range(1, 13))):
+            sheet.append(row)
+    book.save(tmp_path / "in.xlsx")
+    with pytest.raises(InputError, match="first sheet, 'Cover'") as caught:
+        read_file(tmp_path / "in.xlsx")
+    assert "'Data', 'Notes'" in caught.value.cure and caught.value.option == "sheet"
+    file = read_file(tmp_path / "in.xlsx", sheet="Data")
+    assert file.columns == ("x",) and "sheet 'Data' is read, not 'Cover', 'Notes'" in file.understood[1]
+
+
+def vitals(variable="variable", value="value", more=False, sign="."):
+    rows = []
+    for i in range(24):
+        for who in ("p1", "p2"):
+            for name, cell in (
+                ("heart", f"{70 + i % 7}"),
+                ("temp", f"{36 + i % 5 / 10:.1f}"),
+                ("crea", f"{1 + i / 100:.2f}"),
+            ):
+                cell = "" if i in (5, 6) else cell.replace(".", sign)
+                rows.append(f"{who};2024-05-01 {i:02d}:00;{name};{cell}" + (";1" if more else ""))
+    return f"patient;time;{variable};{value}{';qc' if more else ''}\n" + "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"variable": "label", "value": "valuenum"}, {"variable": "name"}, {"more": True}, {"sign": ","}],
+)
+def test_each_variable_of_a_long_table_has_its_own_decimals(put, tmp_path, options):
+    text = vitals(**options)
+    file = read_file(put(text))
+    assert file.columns == ("crea", "heart", "temp") and file.decimals == (2, 0, 1)
+    assert set(file.ids) == {"p1", "p2"}
+    file.write(tmp_path / "out.csv", np.nan_to_num(file.values, nan=38.118))
+    sign, end = options.get("sign", "."), ";1" if options.get("more") else ""
+    for name, cell in (("crea", f"38{sign}12"), ("heart", "38"), ("temp", f"38{sign}1")):
+        text = text.replace(f";{name};{end}\n", f";{name};{cell}{end}\n")
+    assert (tmp_path / "out.csv").read_text() == text
+
+
+def test_names_of_stations_are_no_variables(put):
+    rows = "".join(
+        f"2024-05-01 {i:02d}:00,{name},{i + 0.5}\n" for i in range(12) for name in ("north", "south")
+    )
+    file = read_file(put("time,name,temp\n" + rows))
+    assert file.columns == ("temp",) and file.id_columns == ("name",)
+
+
+def test_a_long_sheet_has_its_own_decimals_too(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for k, line in enumerate(vitals().splitlines()):
+        cells = line.split(";")
+        book.active.append(cells if not k else [*cells[:3], float(cells[3]) if cells[3] else None])
+    book.save(tmp_path / "in.xlsx")
+    file = read_file(tmp_path / "in.xlsx")
+    file.write(tmp_path / "out.xlsx", np.nan_to_num(file.values, nan=38.118))
+    again = read_file(tmp_path / "out.xlsx")
+    assert again.values[10].tolist() == [38.12, 38, 38.1]
+
+
+def test_true_and_false_are_filled_as_such(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["x", "on"])
+    for i in range(30):
+        book.active.append([i + 0.5, None if i == 9 else i % 3 == 0])
+    book.save(tmp_path / "in.xlsx")
+    file = read_file(tmp_path / "in.xlsx")
+    file.write(tmp_path / "out.xlsx", np.nan_to_num(file.values, nan=1.0))
+    assert openpyxl.load_workbook(tmp_path / "out.xlsx").active["B11"].value is True

@@ -63,6 +63,8 @@ def impute_file(
         judged = judge(placed.panel, learning, fit_options, kinds)
     whole = judged.fill(placed.panel, rules=rules.in_panel(placed), level=level)
     filled = whole.in_table(placed)
+    if file.fixed is not None:
+        filled = filled.without(file.fixed)
     added = _added(placed, whole, file) if add_missing_rows else None
     _write(file, target, filled, whole if add_missing_rows else filled, added)
     return FilledTable.of(

@@ -17,6 +17,7 @@ from t1.data.kinds import Kind
 from t1.data.place import Placed
 from t1.data.table import check_columns
 from t1.data.timeline import Timeline
+from t1.data.understood import spoken_ids
 from t1.errors import InputError
 from t1.fill.rules import Rules
 from t1.fill.scorecard import Scorecard
@@ -105,7 +106,12 @@ class FittedFill:
             ids=frame.ids,
             series=placed.timeline.series,
             name="table",
-            problems=(*frame.doubts, *placed.timeline.problems(), *filled.notes),
+            problems=(
+                *frame.doubts,
+                *spoken_ids(frame.values, frame.columns, self.kinds),
+                *placed.timeline.problems(),
+                *filled.notes,
+            ),
             understood=frame.understood,
             seconds=clock.perf_counter() - began,
         )

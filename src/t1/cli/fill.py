@@ -184,7 +184,7 @@ def _screen(a: argparse.Namespace) -> TextIO:
 
 
 def _tell_understood(out: TextIO) -> Callable[[tuple[str, ...]], None]:
-    return lambda lines: print(*lines, sep="\n", file=out, flush=True)
+    return lambda lines: print(*map(in_flags, lines), sep="\n", file=out, flush=True)
 
 
 def _tell(a: argparse.Namespace, result: "FilledTable") -> None:

@@ -44,7 +44,7 @@ def csv_to_parquet(file: CsvFile, text: bytes, added: Sequence[bytes], stream: I
         body=old.body + longer,
         looks=(*old.looks, *(CellLook.NUMBER for _ in added)),
     )
-    table = read_csv(text + bytes(PAD), reading, layout=layout)
+    table = read_csv(text + bytes(PAD), reading, layout=layout, grouped=file.grouped)
     columns: dict[str, Any] = {}
     at = {name: k for k, name in enumerate(table.columns)}
     for name in table.names:

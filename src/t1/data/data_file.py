@@ -13,7 +13,7 @@ from typing import IO
 
 import numpy as np
 
-from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
+from t1.arrays import AnyArray, BoolArray, FloatArray, IntArray, TimeArray
 from t1.data.atomic import check_target, open_target
 from t1.data.kinds import Kind, find_kinds
 from t1.data.reading import Reading
@@ -42,6 +42,7 @@ class FileFill:
     missing: BoolArray  # (rows, vars), the cells that they are written to
     extra: Mapping[str, AnyArray]  # each (rows,)
     new_rows: NewRows | None = None
+    decimals: IntArray | None = None  # (rows, vars), of each cell where they are not those of its column
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,6 +62,8 @@ class DataFile(ABC):
     said: tuple[str, ...] = ()  # what the reader found out about the file
     sentinels: tuple[Sentinel, ...] = ()  # values that count as missing without being asked for
     kind: Mapping[str, str] = field(default_factory=dict)  # what the user says a column is
+    fixed: BoolArray | None = field(repr=False, default=None)
+    # (rows, vars), missing cells that are never written: a formula stands there
 
     @property
     def time_column(self) -> str | None:
@@ -109,6 +112,8 @@ class DataFile(ABC):
         with open_target(target) as stream:
             missing = np.isnan(self.values) if observed is None else ~observed
             missing &= np.isfinite(filled)
+            if self.fixed is not None:
+                missing &= ~self.fixed
             fill = FileFill(values=filled, missing=missing, extra=extra, new_rows=new_rows)
             self._write(stream, container(target), fill)
 
@@ -144,6 +149,10 @@ class DataFile(ABC):
     @abstractmethod
     def texts(self, name: str) -> list[str]:
         """The cells of any column as text."""
+
+    def places(self, k: int) -> IntArray:
+        """How many decimals each cell of one of the `columns` is written with (rows,)."""
+        return np.full(len(self.values), self.decimals[k], dtype=np.intp)
 
     def _check_shapes(self, extra: Mapping[str, AnyArray], new_rows: NewRows | None) -> None:
         for name, cells in extra.items():

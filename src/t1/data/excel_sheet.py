@@ -15,11 +15,14 @@ from t1.errors import InputError
 
 ROW = re.compile(rb"<row\b([^>]*?)(?:/>|>(.*?)</row>)", re.DOTALL)
 CELL = re.compile(rb"<c\b([^>]*?)(?:/>|>(.*?)</c>)", re.DOTALL)
+FORMULA = re.compile(rb"<f\b([^>]*)>")
 VALUE = re.compile(rb"<v\b[^>]*>(.*?)</v>", re.DOTALL)
 TEXT = re.compile(rb"<t\b[^>]*?(?:/>|>(.*?)</t>)", re.DOTALL)
 ATTRIBUTE = re.compile(rb'\b([\w:]+)="([^"]*)"')
 DATES = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})  # built-in date formats
 MOST_UNPACKED = 4 << 30  # bytes
+
+Place = tuple[int, int]  # the row of a cell, the first is 1, and its column, the first is 0
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,9 @@ class ExcelSheet:
     xml: bytes
     name: str
     text: bytes  # the sheet as CSV: line k is row k
-
-    @property
-    def n_sheets(self) -> int:
-        """How many sheets the workbook has."""
-        with zipfile.ZipFile(io.BytesIO(self.raw)) as archive:
-            return sum(bool(re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)) for name in archive.namelist())
+    others: tuple[str, ...]  # the names of the other sheets
+    formulas: dict[Place, bool]  # the cells with a formula, and whether its result is stored
+    switches: frozenset[int]  # the columns with cells that are TRUE or FALSE
 
 
 def attributes(raw: bytes) -> dict[bytes, bytes]:
@@ -92,7 +92,9 @@ def read_sheet(raw: bytes, wanted: str | None = None) -> ExcelSheet:
         raise InputError(f"the Excel file is damaged: {error}.", cure="Save it again.") from None
     if b"<sheetData" not in xml:
         raise InputError("the Excel sheet is written in an unusual way.", cure="Export it as CSV first.")
-    return ExcelSheet(raw, sheets[title], xml, title, _to_csv(xml, shared, dates, from_1904))
+    text, formulas, switches = _to_csv(xml, shared, dates, from_1904)
+    others = tuple(name for name in sheets if name != title)
+    return ExcelSheet(raw, sheets[title], xml, title, text, others, formulas, frozenset(switches))
 
 
 def _check_whole(archive: zipfile.ZipFile) -> None:
@@ -146,8 +148,12 @@ def _date_styles(xml: bytes) -> set[int]:
     return {i for i, number in enumerate(formats) if number in DATES or number in custom}
 
 
-def _to_csv(xml: bytes, shared: list[str], dates: set[int], from_1904: bool) -> bytes:
+def _to_csv(
+    xml: bytes, shared: list[str], dates: set[int], from_1904: bool
+) -> tuple[bytes, dict[Place, bool], set[int]]:
     rows: dict[int, dict[int, str]] = {}
+    formulas: dict[Place, bool] = {}
+    switches: set[int] = set()
     width = 1
     for number, match in enumerate(ROW.finditer(xml), 1):
         row = int(attributes(match[1]).get(b"r", b"%d" % number))
@@ -156,15 +162,36 @@ def _to_csv(xml: bytes, shared: list[str], dates: set[int], from_1904: bool) -> 
         for cell in CELL.finditer(match[2] or b""):
             given = attributes(cell[1])
             at = column_index(given[b"r"]) if b"r" in given else at + 1
-            text = _text(given, cell[2] or b"", shared, dates, from_1904)
+            inner = cell[2] or b""
+            text = _text(given, inner, shared, dates, from_1904)
             if text:
                 cells[at] = text
+                if given.get(b"t") == b"b":
+                    switches.add(at)
+            formula = FORMULA.search(inner)
+            if formula:
+                formulas |= dict.fromkeys(_range(attributes(formula[1])), True)
+                formulas[row, at] = bool(text) or given.get(b"t") == b"str"  # a result may be an empty text
+            if text or formula:
                 width = max(width, at + 1)
     lines = []
     for row in range(1, max(rows, default=0) + 1):
         cells = rows.get(row, {})
         lines.append(",".join(cells.get(j, "") for j in range(width)) if cells else "")
-    return ("\n".join(lines) + "\n").encode()
+    return ("\n".join(lines) + "\n").encode(), formulas, switches
+
+
+def _range(formula: dict[bytes, bytes]) -> list[Place]:
+    """The cells that one formula fills (A2:B9); only the first of them holds it."""
+    if formula.get(b"t") not in (b"array", b"dataTable"):
+        return []
+    first, _, last = formula.get(b"ref", b"").partition(b":")
+    if not first or not last:
+        return []
+    (top, left), (bottom, right) = (
+        (int(re.sub(rb"\D", b"", corner)), column_index(corner)) for corner in (first, last)
+    )
+    return [(row, column) for row in range(top, bottom + 1) for column in range(left, right + 1)]
 
 
 def _text(
@@ -174,7 +201,7 @@ def _text(
     if kind == b"inlineStr":
         return _quoted("".join(_plain(t) for t in TEXT.findall(inner)))
     found = VALUE.search(inner)
-    if found is None:
+    if found is None or not found[1]:
         return ""
     text = _plain(found[1])
     if kind == b"s":

@@ -14,8 +14,8 @@ from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
 from t1.data.blocks import column_blocks
 from t1.data.ids import join_ids, tell_apart
 from t1.data.sentinels import Sentinel, take_out_sentinels
-from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank
-from t1.data.table import Table
+from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty
+from t1.data.table import Table, holds_numbers
 from t1.data.time_column import find_times
 from t1.data.understood import spoken_sentinels, spoken_time
 from t1.errors import InputError
@@ -38,6 +38,7 @@ class Frame:
     time_column: str | None = None  # None for a pandas index, and without times
     left_alone: Mapping[str, str] = field(default_factory=dict)  # the other columns, and why
     sentinels: tuple[Sentinel, ...] = ()  # values that mean missing; the sure ones are NaN in `values`
+    notes: tuple[str, ...] = ()  # the columns without numbers whose empty cells stay empty
 
     @classmethod
     def read(
@@ -75,7 +76,11 @@ class Frame:
         id_at = tuple(_find(name, names, "id") for name in given)
         if not id_at and times is not None:
             id_at = _tell_apart(frame, names, times, but=(time_at, *(chosen or ())))
-        numeric = [j for j, dtype in enumerate(dtypes) if dtype.is_numeric()]
+        numeric = [
+            j
+            for j, (name, dtype) in enumerate(zip(frame.columns, dtypes, strict=True))
+            if dtype.is_numeric() or (dtype == nw.Object and holds_numbers(frame[name].to_numpy()))
+        ]
         wanted = [j for j in (chosen or numeric) if j not in (time_at, *id_at) and j not in without]
         if not wanted:
             raise InputError(
@@ -100,6 +105,11 @@ class Frame:
             time_column=None if time_at is None else names[time_at],
             left_alone={names[j]: WHY_BLANK if j in blank else f"holds {dtypes[j]}" for j in others},
             sentinels=take_out_sentinels(table.values, table.columns, keep_sentinels),
+            notes=tuple(
+                _empty_cells(frame, names, [j for j in others if j not in (*numeric, *without)])
+                if chosen is None
+                else ()
+            ),
         )
 
     @property
@@ -123,6 +133,7 @@ class Frame:
                 if not one.sure
             ),
             *(told_blank(name) for name, why in self.left_alone.items() if why is WHY_BLANK),
+            *self.notes,
         ]
 
     def restore(self, values: FloatArray, observed: BoolArray) -> Any:
@@ -146,6 +157,21 @@ class Frame:
 
 def _texts(frame: nw.DataFrame[Any], j: int) -> list[str]:
     return ["" if cell is None else str(cell) for cell in frame[frame.columns[j]].to_list()]
+
+
+def _empty_cells(frame: nw.DataFrame[Any], names: Sequence[str], at: Sequence[int]) -> list[str]:
+    """What to say of columns that hold no numbers, and so keep their empty cells."""
+    told = []
+    for j in at:
+        series = frame[frame.columns[j]]
+        if not (n := int(series.null_count())):
+            continue
+        given = series.drop_nulls().to_list()
+        text = bool(given) and all(isinstance(cell, str) for cell in given)
+        switch = bool(given) and all(isinstance(cell, bool) for cell in given)
+        what = "text" if text else "true/false values" if switch else "no numbers"
+        told.append(told_empty(names[j], what, n, given if text else ()))
+    return told
 
 
 def _tell_apart(

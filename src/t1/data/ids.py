@@ -14,6 +14,9 @@ from t1.arrays import AnyArray, IntArray, TimeArray
 REPEATED = (
     0.1  # of all rows share their time stamp with an earlier one: more than the repeated hour of autumn
 )
+IN_TURNS = 0.1  # of the rows are of another series than the row before, where steps are irregular
+STRICTLY = 0.8  # the same where they are regular
+EACH = 5  # rows that a series has at least
 MOST_COLUMNS = 6  # that are tried
 USUAL = (
     "id",
@@ -27,6 +30,13 @@ USUAL = (
     "location",
     "region",
     "code",
+)
+
+# names of a column that says which variable a value is of
+VARIABLES = re.compile(
+    r"variables?|param(eter)?s?|sensor|element|indicator|measure(ment)?|metric|tag|channel|quantity|pollutant"
+    r"|attribute|item|observation|signal|feature|datatype|kind|property|variable[ _]name|series",
+    re.IGNORECASE,
 )
 
 
@@ -49,11 +59,12 @@ def tell_apart(
 ) -> tuple[int, ...]:
     """The one or two columns without which time stamps repeat and with which they do not; () if none do.
 
-    A column whose values hardly repeat tells rows apart, not series, so each must come up several times.
+    Where none repeats, a column that is named so, if series take turns in it as sensors in a log of events do. A
+    column whose values hardly repeat tells rows apart, not series, so each must come up several times.
     """
     n_rows = len(times)
     if not repeated(times):
-        return ()
+        return _in_turns(times, columns)
     stamps = pd.factorize(times)[0].astype(np.int64)
     codes: dict[int, IntArray] = {}
     order = sorted(columns, key=lambda j: not any(word in columns[j][0].lower() for word in USUAL))
@@ -72,11 +83,32 @@ def tell_apart(
     return ()
 
 
+def _in_turns(
+    times: TimeArray, columns: Mapping[int, tuple[str, Callable[[int], list[str]]]]
+) -> tuple[int, ...]:
+    """The first column that is called an id or a variable and of which few values take turns, each of them often."""
+    order = np.argsort(times, kind="stable")
+    steps = np.diff(times[order]).astype("i8")
+    if len(steps) < 2 * EACH:
+        return ()
+    regular = np.unique(steps, return_counts=True)[1].max() * 2 > len(steps)
+    for j, (name, texts) in columns.items():
+        if not (is_id_name(name) or VARIABLES.fullmatch(name.strip())):
+            continue
+        code = pd.factorize(np.array(texts(j), dtype=object)[order])[0]
+        counts = np.bincount(code)
+        turns = float((np.diff(code) != 0).mean())
+        if len(counts) > 1 and counts.min() >= EACH and turns >= (STRICTLY if regular else IN_TURNS):
+            return (j,)
+    return ()
+
+
 def join_ids(texts: Iterable[Iterable[str]]) -> AnyArray:
     """The id of each row (rows,), of the columns that tell series apart."""
     return np.array([" / ".join(parts) for parts in zip(*texts, strict=True)], dtype=object)
 
 
-def told_series(names: Iterable[str]) -> str:
+def told_series(names: Iterable[str], times: TimeArray) -> str:
     """What is said where columns were found that tell series apart."""
-    return f"time stamps repeat, so each {' and '.join(map(repr, names))} is taken as a series of its own"
+    why = "time stamps repeat" if repeated(times) else "rows take turns"
+    return f"{why}, so each {' and '.join(map(repr, names))} is taken as a series of its own"

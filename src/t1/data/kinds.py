@@ -58,7 +58,9 @@ NAMES = {
     "category": r"code|status|state\b|mode|class|categor|flag|type|qc|phase|quality|cluster|label",
     "non-negative": r"rain|precip|speed|gust|flow|discharge|power|energy|load|irradi|radiation|ghi|dni|dhi"
     r"|pm_?\d|conc|count|volume|price|visib|depth|height|distance|weight|mass|pressure|humid|^(no|no2|nox|co|co2|o3|so2)$",
-    "id": r"(^|_|\b)(id|stn|station|site|sensor|device|zip|plz|fips|usaf|wban)(_?(id|no|nr|number|code))?$",
+    # station, station_no and my_id, but not room_sensor: that may be what a sensor measures
+    "id": r"^(station|site|sensor|device)$|(^|_|\b)(station|site|sensor|device)[ _]?(id|no|nr|number|code)$"
+    r"|(^|_|\b)(id|stn|zip|plz|fips|usaf|wban)([ _]?(id|no|nr|number|code))?$",
     "calendar": r"^(year|month|day|hour|minute|second|weekday|day_?of_?week|dow|doy|jday|week|quarter)$",
 }
 _NAMED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in NAMES.items()}
@@ -179,9 +181,19 @@ def _row_number(name: str, seen: FloatArray, steps: FloatArray) -> Kind | None:
 
 def _id(name: str, seen: FloatArray, steps: FloatArray) -> Kind | None:
     few = len(np.unique(seen)) <= max(2, len(seen) // 10)
-    if _NAMED["id"].search(name) and _is_whole(seen) and few:
+    if _NAMED["id"].search(name.strip()) and _is_whole(seen) and few and not _drifts(seen, steps):
         return replace(KINDS["id"], evidence="named like an id, and its numbers repeat")
     return None
+
+
+def _drifts(seen: FloatArray, steps: FloatArray) -> bool:
+    """Whether values go up and down in small steps, as measurements do; numbers of an id jump, or stay for long."""
+    moves = steps[steps != 0]
+    small = moves[np.abs(moves) <= max(1.0, 0.25 * np.ptp(seen))]
+    up, down = (small > 0).sum(), (small < 0).sum()
+    return bool(
+        min(up, down) >= max(0.02 * len(steps), 3) and len(small) >= 0.8 * len(moves) and np.ptp(seen) > 1
+    )
 
 
 def _calendar(name: str, seen: FloatArray, steps: FloatArray) -> Kind | None:

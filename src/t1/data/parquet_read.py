@@ -14,7 +14,7 @@ from t1.data.ids import join_ids, tell_apart, told_series
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
-from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank
+from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty
 from t1.data.time_columns import TimeSource, combine, find_parts
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
@@ -55,6 +55,11 @@ def read_table(table: Any, compression: str, reading: Reading) -> ParquetFile:
     id_at, ids, said = _find_ids(pa, table, choice, times, time_at)
     if len(time_at) == 1 and (zone := getattr(table.schema.field(time_at[0]).type, "tz", None)):
         said.append(f"times are in {zone}")
+    if not choice.named:
+        left = [
+            j for j, name in enumerate(names) if passed.get(name, "").startswith("holds") and j not in id_at
+        ]
+        problems += _empty_cells(pa, table, left)
     kept = tuple(names[j] for j in at if j not in id_at)
     sentinels = take_out_sentinels(values, kept, reading.keep_sentinels)
     return ParquetFile(
@@ -128,6 +133,22 @@ def _not_filled(pa: Any, field: Any, choice: Choice, wanted: bool) -> str | None
     return f"holds {'text' if _is_text(pa, field.type) else field.type}, not numbers"
 
 
+def _empty_cells(pa: Any, table: Any, at: Sequence[int]) -> list[str]:
+    """What to say of columns that hold no numbers, and so keep their empty cells."""
+    told = []
+    for j in at:
+        column = table.column(j)
+        if is_numeric(pa, column.type) or not column.null_count:
+            continue
+        text = _is_text(pa, column.type)
+        given = [cell for cell in column.to_pylist() if cell is not None] if text else []
+        what = (
+            "text" if text else "true/false values" if pa.types.is_boolean(column.type) else str(column.type)
+        )
+        told.append(told_empty(table.column_names[j], what, column.null_count, map(str, given)))
+    return told
+
+
 def _numbers(pa: Any, table: Any, j: int, codes: Sequence[float]) -> FloatArray:
     """A column (rows,), NaN where it is missing or holds one of the codes."""
     values = numbers_of(pa, table.column(j))
@@ -173,7 +194,7 @@ def _find_ids(
         words = [j for j, kind in enumerate(kinds) if _is_text(pa, kind) and j not in time_at]
         at = tell_apart(times, {j: (table.column_names[j], texts) for j in words})
         if at:
-            said.append(told_series(table.column_names[j] for j in at))
+            said.append(told_series((table.column_names[j] for j in at), times))
     if not at:
         return (), None, said
     return at, join_ids(map(texts, at)), said

@@ -13,18 +13,20 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from t1.arrays import AnyArray, IntArray
+from t1.arrays import AnyArray, BoolArray, IntArray
+from t1.data.csv.numbers import MOST_DECIMALS, usual_decimals
 from t1.data.data_file import DataFile, FileFill
 from t1.data.dates import read_dates, read_numeric_dates
-from t1.data.ids import join_ids
+from t1.data.ids import VARIABLES, join_ids
 from t1.data.reading import Reading
+from t1.data.suspicions import told_empty
 from t1.errors import InputError
 
-VARIABLES = re.compile(
-    r"variables?|param(eter)?s?|sensor|element|indicator|measure(ment)?|metric|tag|channel|quantity|pollutant"
-    r"|attribute|item|observation|signal|feature|datatype|kind|property|variable[ _]name|series",
-    re.IGNORECASE,
+NAMES = re.compile(r"label|name", re.IGNORECASE)  # of a variable, if the numbers are called values
+VALUES = re.compile(
+    r"val|values?|value ?num|reading|result|measurement|wert|valeur|valor|numeric[ _]value", re.IGNORECASE
 )
+FLAGS = re.compile(r"(.*[ _.-])?(qc|qa|flags?|quality|status|qualifier|approval)([ _.-].*)?", re.IGNORECASE)
 LEAST_DATES = 5  # columns named by dates: fewer may be anything
 
 
@@ -37,6 +39,7 @@ class Reshaped(DataFile):
         repr=False
     )  # (rows, vars), an index into file.values.ravel(), -1 where there is none
     shape: str  # long or wide
+    value: int = 0  # which of the file's columns to fill holds the values of a long table
 
     @property
     def all_columns(self) -> tuple[str, ...]:
@@ -61,7 +64,7 @@ class Reshaped(DataFile):
         self.file.check(target, extra=self._added(extra))
 
     def _added(self, extra: Sequence[str]) -> list[str]:
-        value = self.file.columns[0]
+        value = self.file.columns[self.value]
         return list(dict.fromkeys(f"{value}_{name.rpartition('_')[2]}" for name in extra))
 
     def _write(self, stream: IO[bytes], kind: str, fill: FileFill) -> None:
@@ -79,8 +82,15 @@ class Reshaped(DataFile):
             column, _, end = name.rpartition("_")
             k = self.columns.index(column)
             rows = self.cells[:, k][there[:, k]] // shape[1]
-            added[f"{self.file.columns[0]}_{end}"][rows] = np.asarray(fill.extra[name])[there[:, k]]
-        turned = FileFill(values=out.reshape(shape), missing=write.reshape(shape), extra=added)
+            added[f"{self.file.columns[self.value]}_{end}"][rows] = np.asarray(fill.extra[name])[there[:, k]]
+        decimals = np.zeros(self.file.values.size, dtype=np.intp)
+        decimals[at] = np.broadcast_to(np.array(self.decimals, dtype=np.intp), there.shape)[there]
+        turned = FileFill(
+            values=out.reshape(shape),
+            missing=write.reshape(shape),
+            extra=added,
+            decimals=decimals.reshape(shape) if self.shape == "long" else None,
+        )
         self.file._write(stream, kind, turned)
 
 
@@ -136,6 +146,7 @@ def _from_wide(file: DataFile) -> Reshaped:
         values=file.values[:, at].T.copy(),
         columns=names,
         decimals=(int(np.median([file.decimals[k] for k in at])),) * n_rows,
+        fixed=_fixed(file, cells),
         time=times,
         time_columns=(f"{file.columns[at[0]]} ... {file.columns[at[-1]]}",),
         ids=None,
@@ -153,7 +164,7 @@ def _from_wide(file: DataFile) -> Reshaped:
 
 def _variable_column(file: DataFile, *, asked: bool) -> str | None:
     """The column that says which variable a value is of; None if the table is not long."""
-    if len(file.columns) != 1 or file.time is None:
+    if _value(file) is None or file.time is None:
         if asked:
             raise InputError(
                 "a long table has a time column and one column of values.",
@@ -162,7 +173,10 @@ def _variable_column(file: DataFile, *, asked: bool) -> str | None:
             )
         return None
     texts = [name for name in file.all_columns if file.passed_through.get(name, "").startswith("holds text")]
-    found = [name for name in (*file.id_columns, *texts) if VARIABLES.fullmatch(name.strip())]
+    words = (*file.id_columns, *texts)
+    found = [name for name in words if VARIABLES.fullmatch(name.strip())]
+    if not found and VALUES.fullmatch(file.columns[_value(file) or 0].strip()):
+        found = [name for name in words if NAMES.fullmatch(name.strip())]
     if found and len(np.unique(file.time)) * 1.1 < len(file.time):
         return found[0]
     if asked:
@@ -174,8 +188,15 @@ def _variable_column(file: DataFile, *, asked: bool) -> str | None:
     return None
 
 
+def _value(file: DataFile) -> int | None:
+    """Which of the columns to fill holds the values of a long table: the only one that is no flag."""
+    found = [k for k, name in enumerate(file.columns) if not FLAGS.fullmatch(name.strip())]
+    return found[0] if len(found) == 1 else None
+
+
 def _from_long(file: DataFile, at: str) -> DataFile:
-    assert file.time is not None
+    k = _value(file)
+    assert file.time is not None and k is not None
     variable = np.array(file.texts(at), dtype=object)
     others = [name for name in file.id_columns if name != at]
     keys = [np.array(file.texts(name), dtype=object) for name in others]
@@ -189,22 +210,27 @@ def _from_long(file: DataFile, at: str) -> DataFile:
             option="id",
         )
     cells = np.full((int(row.max()) + 1, len(names)), -1, dtype=np.intp)
-    cells[row, codes] = np.arange(len(row))
+    cells[row, codes] = np.arange(len(row)) * len(file.columns) + k
     values = np.where(cells >= 0, file.values.ravel()[np.maximum(cells, 0)], np.nan)
     first = np.unique(row, return_index=True)[1]
     ids = join_ids(keys)[first] if keys else None
-    name = file.columns[0]
+    name = file.columns[k]
+    flags = {flag: f"is a flag beside {name!r}" for flag in file.columns if flag != name}
+    empty = {
+        flag: int(np.isnan(file.values[:, n]).sum()) for n, flag in enumerate(file.columns) if flag != name
+    }
     return Reshaped(
         values=values,
         columns=tuple(map(str, names)),
-        decimals=(file.decimals[0],) * len(names),
+        decimals=_decimals_by_variable(file, k, codes, len(names)),
+        fixed=_fixed(file, cells),
         time=file.time[first],
         time_columns=file.time_columns,
         time_format=file.time_format,
         ids=ids,
         id_columns=tuple(others),
-        passed_through={k: why for k, why in file.passed_through.items() if k != at},
-        problems=file.problems,
+        passed_through={**{name: why for name, why in file.passed_through.items() if name != at}, **flags},
+        problems=[*file.problems, *(told_empty(flag, "flags", n) for flag, n in empty.items() if n)],
         said=(
             f"a long table: {at!r} says what each {name!r} is of; filled side by side",
             *(text for text in file.said if "series of its own" not in text),
@@ -214,7 +240,23 @@ def _from_long(file: DataFile, at: str) -> DataFile:
         file=file,
         cells=cells,
         shape="long",
+        value=k,
     )
+
+
+def _decimals_by_variable(file: DataFile, k: int, codes: IntArray, n: int) -> tuple[int, ...]:
+    """The usual decimals of each variable (0 to n - 1), which `codes` (rows,) name."""
+    places = np.minimum(file.places(k), MOST_DECIMALS + 1)
+    seen = ~np.isnan(file.values[:, k])
+    slots = codes[seen] * (MOST_DECIMALS + 2) + places[seen]
+    histogram = np.bincount(slots, minlength=n * (MOST_DECIMALS + 2)).reshape(n, MOST_DECIMALS + 2)
+    own = usual_decimals(histogram)
+    return tuple(np.where(histogram.any(axis=1), own, file.decimals[k]).tolist())
+
+
+def _fixed(file: DataFile, cells: IntArray) -> BoolArray | None:
+    """The cells of the upright table that are never written."""
+    return None if file.fixed is None else (cells >= 0) & file.fixed.ravel()[np.maximum(cells, 0)]
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from t1.arrays import FloatArray
 
-KNOWN = frozenset({-200.0, -32768.0, 32767.0, 65535.0, 1e20, -1e20, 1e30, -1e30, 9.969209968386869e36})
+KNOWN = frozenset({-200.0, -32768.0, 32767.0, 65535.0, 6999.0, 7999.0, 9.969209968386869e36})
+ABSURD = 1e20  # from there on a power of ten is a code: 1e31
 LEAST_REST = 10  # other values: with fewer there is no telling what is far outside
 ROUNDS = 3  # codes on each side of a column: -9999 and -999, say
 
@@ -104,8 +106,10 @@ def _outermost(seen: FloatArray, name: str) -> Sentinel | None:
 
 def _code_digits(value: float) -> int:
     """How many digits of a code a number has: 4 for -9999 and 999.9, 0 for a number that is no code."""
-    if value in KNOWN:
+    if value in KNOWN or (abs(value) >= ABSURD and f"{abs(value):.6e}".startswith("1.000000e")):
         return 5
     text = f"{abs(value):.10g}".replace(".", "")
+    if value < 0 and re.fullmatch("[1-9]999", text):  # -6999 and -7999 of loggers
+        return 4
     text = text.rstrip("0") or text
     return len(text) if len(text) >= 2 and set(text) in ({"9"}, {"8"}, {"7"}) else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -53,6 +53,22 @@ def told_blank(name: str) -> str:
         f"column {name!r} is mostly blank and every value is 1, so a blank may mean 0; "
         "it is left as it is (to have it filled all the same, name it: columns)."
     )
+
+
+def told_empty(name: str, what: str, n_empty: int, texts: Iterable[str] = ()) -> str:
+    """What is said of a column that holds no numbers and has empty cells; `texts`: the others, if it is text."""
+    texts = list(texts)
+    numbers = bool(texts) and all(map(_is_number, texts))
+    what = "numbers as text" if numbers else what
+    cure = " (turn it into numbers to have them filled)" if numbers else ""
+    return f"column {name!r} holds {what}; its empty cells ({n_empty}) stay empty{cure}."
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
 
 
 def stuck_stretch(column: FloatArray) -> tuple[int, int, float] | None:

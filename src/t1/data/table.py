@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from numbers import Complex, Real
+from numbers import Complex, Integral, Real
 from typing import Any, NoReturn
 
 import narwhals as nw
@@ -235,6 +235,12 @@ def _column_to_numbers(name: str, cells: AnyArray) -> FloatArray:
     return numbers
 
 
+def holds_numbers(cells: AnyArray) -> bool:
+    """Whether cells of any type are numbers or missing, and not all are missing."""
+    given = cells[~np.asarray(pd.isna(cells))]
+    return len(given) > 0 and all(_is_number(kind) for kind in set(map(type, given)))
+
+
 def _is_number(kind: type) -> bool:
     return issubclass(kind, Real | Decimal) and not issubclass(kind, bool | np.timedelta64)
 
@@ -310,8 +316,27 @@ def _write_pandas(native: pd.DataFrame, write: BoolArray, filled: FloatArray) ->
             arrays[j] = filled[:, j]  # a sparse column, or a text column with every cell missing
             continue
         arrays[j] = arrays[j].copy()
-        arrays[j][rows] = fit(filled[rows, j], getattr(dtype, "numpy_dtype", dtype))
+        if pd.api.types.is_object_dtype(dtype):
+            arrays[j][rows] = _objects_like(native.iloc[:, j].to_numpy(), filled[rows, j])
+        else:
+            arrays[j][rows] = fit(filled[rows, j], getattr(dtype, "numpy_dtype", dtype))
     return _dress_like(native, pd.DataFrame(arrays, index=native.index))
+
+
+def _objects_like(cells: AnyArray, fills: FloatArray) -> AnyArray:
+    """Fills of a column of objects: decimals among decimals, whole numbers among whole numbers, else floats."""
+    kinds = {type(cell) for cell in cells[~np.asarray(pd.isna(cells))]}
+    out = np.empty(len(fills), dtype=object)
+    if kinds and all(issubclass(kind, Decimal) for kind in kinds):
+        places = [
+            -int(cell.as_tuple().exponent) for cell in cells if isinstance(cell, Decimal) and cell.is_finite()
+        ]
+        out[:] = fit_decimals(fills, max([0, *places]))
+    elif kinds and all(issubclass(kind, Integral) for kind in kinds):
+        out[:] = [round(fill) for fill in fills.tolist()]
+    else:
+        out[:] = fills.tolist()
+    return out
 
 
 def _dress_like(native: pd.DataFrame, out: pd.DataFrame) -> pd.DataFrame:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from t1.arrays import AnyArray, TimeArray
+from t1.arrays import AnyArray, FloatArray, TimeArray
 from t1.data.sentinels import Sentinel
 
 if TYPE_CHECKING:
     from t1.data.data_file import DataFile
+    from t1.data.kinds import Kind
 
 STEPS = ((86400, "day"), (3600, "h"), (60, "min"), (1, "s"))
 SPOKEN = {"1 day": "day", "1 h": "hour", "1 min": "minute", "1 s": "second", "7 day": "week"}
@@ -25,7 +26,21 @@ def understood(file: DataFile) -> tuple[str, ...]:
         parts.insert(1, f"{len(set(file.ids.tolist())):,} series, told apart by {_quoted(file.id_columns)}")
     parts += spoken_sentinels(file.sentinels)
     first = "; ".join(part for part in parts if part) + "."
-    return (first, "; ".join(file.said) + ".") if file.said else (first,)
+    said = (*file.said, *spoken_ids(file.values, file.columns, file.kinds))
+    return (first, "; ".join(said) + ".") if said else (first,)
+
+
+def spoken_ids(values: FloatArray, columns: Sequence[str], kinds: Mapping[str, Kind]) -> list[str]:
+    """The columns of values (rows, vars) whose gaps stay empty, because a guess would mean nothing."""
+    return [
+        f"{name!r} is taken for {_article(kinds[name].name)} ({kinds[name].evidence}), so its gaps stay empty (kind)"
+        for j, name in enumerate(columns)
+        if name in kinds and not kinds[name].fillable and np.isnan(values[:, j]).any()
+    ]
+
+
+def _article(word: str) -> str:
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
 def spoken_sentinels(found: Sequence[Sentinel]) -> list[str]:
@@ -88,7 +103,7 @@ def _time(file: DataFile) -> str:
 
 
 def _columns(file: DataFile) -> str:
-    n = len(file.columns)
+    n = sum(kind.fillable for kind in file.kinds.values())
     parts = [f"{n} column{'s' * (n != 1)} to fill"]
     texts = sum("text" in why for why in file.passed_through.values())
     others = sum("text" not in why and "no name" not in why for why in file.passed_through.values())

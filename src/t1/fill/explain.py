@@ -290,7 +290,7 @@ def _check(judged: JudgedFill, panel: Panel, j: int, row: int, span: slice) -> N
     name = panel.columns[j]
     if not judged.alive[j]:
         raise InputError(
-            f"no value of {name!r} is known, so it was not filled",
+            f"{name!r} was not filled: no value of it is known, or it is taken for an id",
             cure="Choose another column.",
             option="column",
         )

@@ -11,7 +11,7 @@ import pandas as pd
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Labels, Lengths
 from t1.data.place import Placed
 from t1.fill.gaps import put_missing
-from t1.fill.rules import LEFT_EMPTY, rule_name
+from t1.fill.rules import LEFT_EMPTY, LOCKED, rule_name
 from t1.fill.scorecard import Scorecard
 
 SAME_TIME = "same time stamp"  # another row with the same time stamp has the value
@@ -144,6 +144,23 @@ class Filled:
             missing=_joined(parts, self.missing),
             method_names=names,
         )
+
+    def without(self, cells: BoolArray) -> "Filled":
+        """The same fill, but with some of the missing cells (rows, vars) left empty as if they were locked."""
+        at = cells.T[~self.observed.T]
+
+        def empty(part: FloatArray | None) -> FloatArray | None:
+            return None if part is None else np.where(at, np.nan, part)
+
+        missing = replace(
+            self.missing,
+            method=np.where(at, np.int16(-1), self.missing.method),
+            rule=np.where(at, np.int8(LOCKED), self.missing.rule),
+            lo=empty(self.missing.lo),
+            hi=empty(self.missing.hi),
+            sure=empty(self.missing.sure),
+        )
+        return replace(self, values=np.where(cells & ~self.observed, np.nan, self.values), missing=missing)
 
     def in_table(self, placed: Placed) -> "Filled":
         """The fill of a panel in the rows of the table that was placed on it."""

@@ -87,7 +87,14 @@ def fit_panel(
             judged.tune()
         learning.tell("learning from all cells and filling", judged.best_error)
         fitted = judged.verdict(panel, method, coded, perf_counter() - began)
-    return replace(fitted, circles=circles, centres=centres(panel, circles))
+    guessed = np.array([c not in kinds or kinds[c].fillable for c in panel.columns])  # not so an id
+    return replace(
+        fitted,
+        circles=circles,
+        centres=centres(panel, circles),
+        alive=fitted.alive & guessed,
+        missing=np.where(guessed[:, None], fitted.missing, 0),
+    )
 
 
 def _to_judge(method: str | None, learning: Learning, panel: Panel, *, tune: bool = True) -> list[str]:

@@ -53,7 +53,7 @@ class JudgedFill:
     blend: Blend
     evidence: Evidence
     scale: FloatArray  # (vars,), the spread of each column
-    alive: BoolArray  # (vars,): columns of which anything was known; the others stay empty
+    alive: BoolArray  # (vars,): columns of which anything was known, and no ids; the others stay empty
     missing: IntArray  # (vars, classes): cells of the table of the fit that were missing
     forced: str | None  # the one method that the user asked for
     circles: dict[int, float] = field(

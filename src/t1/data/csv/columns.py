@@ -10,18 +10,21 @@ from t1.arrays import AnyArray
 from t1.data.csv.find_time import STAMP
 from t1.data.csv.numbers import Numbers
 from t1.data.csv.scan import Cells
-from t1.data.csv.styles import Style, find_style, may_have_style
+from t1.data.csv.styles import MISSING, Style, find_powers, find_style, may_have_style
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
 from t1.data.ids import is_id_name, join_ids, repeated, tell_apart, told_series
 from t1.data.reading import Reading
-from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank
+from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty
 from t1.data.time_columns import TimeColumns, TimeSource
 from t1.errors import InputError
 
 SOME = 50  # rows for a quick look
 MOSTLY = 9  # numbers for each text cell: from there on the text is taken for a mistake
+GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([.,' \u00a0\u202f]\d{3})+([.,]\d+)?")  # 1,234.5
+POWER = re.compile(rb"\d[eE][-+]?\d")
+MOST_TEXTS = 5  # that a message names
 ROW_NAME = re.compile(r"#|no\.?|nr\.?|index|idx|row|record|rec|unnamed: 0|row_?num(ber)?", re.IGNORECASE)
 
 
@@ -39,10 +42,12 @@ class TextSheet:
         *,
         named: bool,
         decimal: bytes,
+        grouped: frozenset[int] = frozenset(),
     ) -> None:
         self.cells, self.names, self.encoding = cells, names, encoding
         self.numbers, self.choice, self.reading = numbers, choice, reading
         self.named, self.decimal = named, decimal.decode()
+        self.grouped = grouped  # columns with what is the decimal sign elsewhere between thousands
         self.problems: list[str] = []
         self.said: list[str] = []
         self.passed_through: dict[str, str] = {}
@@ -52,6 +57,8 @@ class TextSheet:
         some = slice(0, SOME)
         self.largest = np.fmax.reduce(numbers.values[some], axis=0)
         self._zero_first = (cells.data[cells.starts(some)] == ord("0")).any(axis=0)
+        last = int(cells.ends[some][-1, -1]) if len(cells.ends) else 0
+        self._powers = POWER.search(cells.data[:last].tobytes(), int(cells.row_starts[0])) is not None
         self.source = TimeSource(names, self.all_texts, self.whole_column)
 
     def texts(self, column: int, limit: int | None = None) -> list[str]:
@@ -71,16 +78,18 @@ class TextSheet:
     def find_ids(self, time: TimeColumns | None) -> tuple[tuple[int, ...], AnyArray | None]:
         """The columns that tell series apart, and each row's id."""
         at = self.choice.id
-        if not at and time is not None and not self.choice.named and (n := repeated(time.times)):
-            texts = [j for j in range(len(self.names)) if j not in time.at and self._may_tell_apart(j)]
+        if not at and time is not None and not self.choice.named:
+            n = repeated(time.times)
+            free = [j for j in range(len(self.names)) if j not in time.at]
+            texts = [j for j in free if (self._may_tell_apart(j) if n else self._is_text(j))]
             at = tell_apart(time.times, {j: (self.names[j], self.all_texts) for j in texts})
-            if not at:
+            if not at and n:
                 self.problems.append(
                     f"{n} rows have the time stamp of an earlier row, and no column tells them apart; "
                     "if they are several series, name what does (id)."
                 )
             if at:
-                self.said.append(told_series(self.names[j] for j in at))
+                self.said.append(told_series((self.names[j] for j in at), time.times))
         if not at:
             return (), None
         ids = join_ids(map(self.all_texts, at))
@@ -109,7 +118,7 @@ class TextSheet:
                 self.passed_through[name] = "is named like a time (to have it filled, name it: columns)"
             elif self._nameless(j) and not n_texts and not n_numbers:
                 self.passed_through[name] = "is empty and has no name"
-            elif n_texts and not self._read_style(j):
+            elif (n_texts or j in self.grouped) and not self._read_style(j):
                 self._refuse_mixed(j)
                 row = int(self.numbers.first_text[j])
                 self.passed_through[name] = (
@@ -117,9 +126,7 @@ class TextSheet:
                 )
                 blanks = len(self.numbers.values) - n_texts - n_numbers
                 if blanks:
-                    self.problems.append(
-                        f"column {name!r} holds text; its empty cells ({blanks}) stay empty."
-                    )
+                    self.problems.append(told_empty(name, "text", blanks))
             elif not self.choice.named and self._is_stamp(j):
                 self.passed_through[name] = "holds time stamps"
             elif not self.choice.named and self._is_code(j):
@@ -131,6 +138,9 @@ class TextSheet:
                 self.problems.append(told_blank(name))
             else:
                 found.append(j)
+                if self._powers and j not in self.styles:
+                    powers = find_powers(self.texts(j, SOME), self.decimal)
+                    self.styles |= {} if powers is None else {j: powers}
                 if not self.numbers.n_numbers[j]:
                     self.problems.append(f"column {name!r} has no observed value, so it stays empty.")
         if not found:
@@ -147,15 +157,20 @@ class TextSheet:
 
     def _read_style(self, j: int) -> bool:
         """Whether a column of text is one of numbers with signs and units around them; they are read then."""
-        if self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j]:
-            return False
         codes = set(self.reading.missing_values)
+        few = self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j] and j not in self.grouped
+        # Few numbers may be above 1000, but all have a unit or none.
+        if few and not GROUPED.fullmatch(self._show(int(self.numbers.first_text[j]), j)):
+            return False
         if not may_have_style([text for text in self.texts(j, 100) if text not in codes]):
             return False
         texts = self.all_texts(j)
         if codes:
             texts = ["" if text in codes else text for text in texts]
-        found = find_style(texts, self.decimal)
+        other = {".": ",", ",": "."}[self.decimal]
+        found = find_style(
+            texts, other if j in self.grouped and not self.numbers.n_texts[j] else self.decimal
+        )
         if found is None:
             return False
         style, values, places = found
@@ -208,13 +223,32 @@ class TextSheet:
         what = "an infinite value, " if infinite else ""
         # a text with digits in it is a value that somebody wrote: never advise to overwrite it
         code = infinite or not any(letter.isdigit() for letter in text)
-        more = f", or have cells with {text!r} filled (missing_values)" if code else ", or correct the cell"
+        more = ", or correct the cell"
+        if code:
+            texts = self._codes(j, mostly)
+            more = f", or have cells with {', '.join(map(repr, texts))} filled (missing_values)"
+            more += f": give {' '.join(map(repr, texts))}" if len(texts) > 1 else ""
         raise InputError(
             f"column {name!r} holds {what}{text!r} on line {self.cells.line(row)}, where a number was "
             f"expected ({n_numbers} cells are numbers, {n_texts} are not).",
             cure=f"Leave the column {name!r} as it is (exclude){more}.",
             option="exclude",
         )
+
+    def _codes(self, first: int, mostly: int) -> list[str]:
+        """The first few different texts without a digit in this and all columns that are refused as it is."""
+        found: dict[str, None] = {}
+        for j in [first, *(j for j in sorted(self.choice.wanted) if j > first)]:
+            n_texts, n_numbers = int(self.numbers.n_texts[j]), int(self.numbers.n_numbers[j])
+            if not n_texts or (j != first and n_numbers < mostly * n_texts):
+                continue
+            for i in np.flatnonzero(np.isnan(self.numbers.values[:, j])).tolist():
+                text = self._show(i, j)
+                if text not in MISSING and not any(letter.isdigit() for letter in text):
+                    found[text] = None
+                if len(found) == MOST_TEXTS:
+                    return list(found)
+        return list(found)
 
     def _show(self, row: int, j: int) -> str:
         return decode(self.cells.cell(row, j), self.encoding).strip()[:60]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO
@@ -40,6 +41,11 @@ class CsvFile(DataFile):
     wide: str | None = None  # the UTF-16 that the file came in
 
     @property
+    def grouped(self) -> frozenset[int]:
+        """The columns in which the decimal sign of the others stands between thousands."""
+        return frozenset(j for j, style in self.styles.items() if style.group == self.decimal.decode())
+
+    @property
     def all_columns(self) -> tuple[str, ...]:
         """The names of all columns of the file, in its order."""
         return self.names
@@ -47,6 +53,17 @@ class CsvFile(DataFile):
     def texts(self, name: str) -> list[str]:
         """The cells of any column as text."""
         return texts_of(self.cells, self.names.index(name), self.encoding)
+
+    def places(self, k: int) -> IntArray:
+        """How many decimals each cell of one of the `columns` is written with (rows,)."""
+        style = self.styles.get(self.at[k])
+        sign = self.decimal.decode() if style is None else style.decimal
+        fraction, power = re.compile(re.escape(sign) + r"(\d+)"), re.compile(r"\d[eE]([-+]?\d+)")
+        places = []
+        for text in self.texts(self.columns[k]):
+            digits, shift = fraction.search(text), power.search(text)
+            places.append(max((len(digits[1]) if digits else 0) - (int(shift[1]) if shift else 0), 0))
+        return np.array(places, dtype=np.intp)
 
     def _check_container(self, kind: str) -> None:
         if kind == "parquet":
@@ -90,7 +107,10 @@ class CsvFile(DataFile):
         step = max(LEAST_ROWS, CELLS // len(self.names))
         for begin in range(0, len(cells.ends), step):
             rows = slice(begin, min(begin + step, len(cells.ends)))
-            start, end, texts = self._fills(rows, fill.values[rows], fill.missing[rows], pad=bool(added))
+            decimals = None if fill.decimals is None else fill.decimals[rows][fill.missing[rows]]
+            start, end, texts = self._fills(
+                rows, fill.values[rows], fill.missing[rows], decimals, pad=bool(added)
+            )
             if added or tails:
                 row_ends = cells.ends[rows, -1]
                 columns = [self._extra_cells(name, column.rows(rows)) for name, column in added.items()]
@@ -109,7 +129,7 @@ class CsvFile(DataFile):
         yield bytes(raw[done : cells.size])
 
     def _fills(
-        self, rows: slice, filled: FloatArray, write: BoolArray, *, pad: bool
+        self, rows: slice, filled: FloatArray, write: BoolArray, decimals: IntArray | None, *, pad: bool
     ) -> tuple[IntArray, IntArray, list[bytes]]:
         """Which bytes of some rows to replace, from the first to the last, and by what."""
         i, j = np.nonzero(write)
@@ -117,7 +137,7 @@ class CsvFile(DataFile):
         starts, ends = self.cells.starts(rows), self.cells.ends[rows]
         raw_start, raw_end = starts[i, column], ends[i, column]
         start, end = inner_spans(self.cells.data, raw_start, raw_end)
-        texts = self._numbers(filled[write], j, column)
+        texts = self._numbers(filled[write], j, column, decimals)
         if self.decimal[0] == self.cells.separator or self.styles:
             quoted = self.cells.data[np.maximum(start - 1, 0)] == ord('"')
             texts[:] = [
@@ -139,18 +159,21 @@ class CsvFile(DataFile):
             return self._with_short_rows(rows, i, column, start, end, texts, pad=pad)
         return start, end, texts.tolist()
 
-    def _numbers(self, numbers: FloatArray, j: IntArray, column: IntArray) -> AnyArray:
-        """Fills as text, each in the decimals and the style of its column."""
-        decimals = np.asarray(self.decimals, dtype=np.int64)[j]
+    def _numbers(
+        self, numbers: FloatArray, j: IntArray, column: IntArray, decimals: IntArray | None = None
+    ) -> AnyArray:
+        """Fills as text, each in the decimals (of its column, if not given) and the style of its column."""
+        decimals = np.asarray(self.decimals, dtype=np.int64)[j] if decimals is None else decimals
         texts = np.empty(len(j), dtype=object)
         for places in np.unique(decimals).tolist():
             those = decimals == places
             texts[those] = write_numbers(numbers[those], places, self.decimal)
         for at, style in self.styles.items():
             those = np.flatnonzero(column == at)
-            if len(those):
-                plain = write_numbers(numbers[those], int(decimals[those[0]]), b".")
-                texts[those] = [style.write(text.decode()).encode(self.encoding) for text in plain]
+            for places in np.unique(decimals[those]).tolist():
+                part = those[decimals[those] == places]
+                plain = write_numbers(numbers[part], places, b".")
+                texts[part] = [style.write(text.decode()).encode(self.encoding) for text in plain]
         return texts
 
     def _with_short_rows(

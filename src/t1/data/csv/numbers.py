@@ -33,6 +33,7 @@ class Numbers:
     n_texts: IntArray  # (columns,), cells that are neither numbers nor missing
     first_text: IntArray  # (columns,), the row of the first one, or -1
     decimals: IntArray  # (columns,)
+    places: IntArray  # (columns, MOST_DECIMALS + 2), how many numbers have so many decimals
 
 
 def read_numbers(cells: Cells, decimal: bytes, missing_values: Sequence[bytes]) -> Numbers:
@@ -59,11 +60,14 @@ def read_numbers(cells: Cells, decimal: bytes, missing_values: Sequence[bytes]) 
         new[at % n_columns] = at // n_columns + begin
         first_text = np.where(first_text < 0, new, first_text)
         n_texts += np.bincount(at % n_columns, minlength=n_columns)
-    return Numbers(values, histogram.sum(axis=1), n_texts, first_text, _usual_decimals(histogram))
+    return Numbers(values, histogram.sum(axis=1), n_texts, first_text, usual_decimals(histogram), histogram)
 
 
-def _usual_decimals(histogram: IntArray) -> IntArray:
-    """The most decimals that are common: a tenth of the cells that have any, if one cell in a hundred has."""
+def usual_decimals(histogram: IntArray) -> IntArray:
+    """The usual decimals of columns, of which so many numbers have 0, 1, 2 ... of them (columns, decimals).
+
+    The most that are common: a tenth of the cells that have any, if one cell in a hundred has.
+    """
     fractions = histogram[:, 1:].sum(axis=1)
     common = histogram >= np.maximum(0.1 * fractions, 1)[:, None]
     common[:, 0] = True

@@ -124,7 +124,9 @@ class CsvPieces(Pieces):
         skipped = 0
         for lines in self._lines(rows):
             try:
-                piece = read_csv(self.head + lines + bytes(PAD), exact, layout=self.layout)
+                piece = read_csv(
+                    self.head + lines + bytes(PAD), exact, layout=self.layout, grouped=known.grouped
+                )
             except InputError as error:
                 message = _with_lines_added(error.message, skipped)
                 raise InputError(f"{self.source}: {message}", cure=error.cure, option=error.option) from None

@@ -17,10 +17,13 @@ from t1.data.csv.layout import Layout, find_layout
 from t1.data.csv.numbers import CELLS, read_numbers
 from t1.data.csv.scan import PAD, scan
 from t1.data.csv.texts import decode
+from t1.data.csv.thousands import Thousands
 from t1.data.data_file import choose
 from t1.data.reading import Reading
 from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
 from t1.errors import InputError
+
+OTHER_SIGN = {b".": b",", b",": b"."}
 
 
 def read_csv(
@@ -31,11 +34,13 @@ def read_csv(
     commas: bool = False,
     wide: str | None = None,
     layout: Layout | None = None,
+    grouped: frozenset[int] = frozenset(),
 ) -> CsvFile:
     """Read a text table from its bytes, with PAD zero bytes after them (so that no copy is needed).
 
     `wide` is the encoding to write back where the bytes came as UTF-16; `commas` separate a sheet's cells;
-    `layout` is known where a table is read again after it was filled.
+    `layout`, and the columns in which the decimal sign separates thousands (`grouped`), are known where a table is
+    read in pieces, or again after it was filled.
     """
     reading = reading or Reading()
     problems: list[str] = []
@@ -67,8 +72,22 @@ def read_csv(
             option="header_row",
         )
     numbers = read_numbers(cells, point, codes)
+    if reading.decimal is None and not commas:
+        thousands = Thousands(cells, numbers, point, encoding, reading.missing_values)
+        in_all, grouped = thousands.find(names, problems)
+        if in_all:
+            point = OTHER_SIGN[point]
+            numbers = read_numbers(cells, point, codes)
     sheet = TextSheet(
-        cells, names, encoding, numbers, choice, reading, named=bool(layout.names), decimal=point
+        cells,
+        names,
+        encoding,
+        numbers,
+        choice,
+        reading,
+        named=bool(layout.names),
+        decimal=point,
+        grouped=grouped,
     )
     return _understand(sheet, layout, problems, wide)
 

@@ -13,7 +13,12 @@ from t1.data.csv.cells import TOTALS, CellLook, look
 from t1.data.csv.dialect import BLANKS, split
 from t1.data.csv.head import VALUES
 from t1.data.csv.layout import Layout
+from t1.data.dates import is_time_name
 from t1.errors import InputError
+
+BLANK = b' \t"'
+LOOK_BACK = 200  # rows at the end that are looked at
+MOST_SUMS = 3  # lines of sums below a table
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -46,6 +51,7 @@ def drop_footer(
     empty = remarks = 0
     kind = layout.looks[0]
     rows = np.flatnonzero(is_row)
+    undated = _undated_end(data, starts, ends, rows, layout)
     for i in rows[:0:-1].tolist():  # the first row is never taken for a footer
         cells = split(data[starts[i] : ends[i]].tobytes(), layout.separator)
         bare = cells[0].strip(b' \t"') if cells else b""
@@ -55,7 +61,7 @@ def drop_footer(
             kind in VALUES
             and look(cells[0]) is CellLook.TEXT
             and (counts[i] != layout.width or TOTALS.match(bare))
-        ):
+        ) or i in undated:
             remarks += 1
         else:
             break
@@ -68,6 +74,38 @@ def drop_footer(
             if remarks == 1
             else f"the last {remarks} lines are no rows"
         )
+
+
+def _undated_end(data: Bytes, starts: IntArray, ends: IntArray, rows: IntArray, layout: Layout) -> set[int]:
+    """The last lines if they alone have no date: sums without a word."""
+    if layout.looks[0] is not CellLook.DATE or layout.width < 2:
+        return set()
+    tail = rows[-LOOK_BACK:].tolist()
+    first = (split(data[starts[i] : ends[i]].tobytes(), layout.separator)[:1] for i in tail)
+    missing = [not cells or not cells[0].strip(BLANK) for cells in first]
+    n = missing[::-1].index(False) if False in missing else len(tail)
+    return set(tail[len(tail) - n :]) if sum(missing) == n <= MOST_SUMS < len(tail) else set()
+
+
+def drop_empty(
+    data: Bytes, starts: IntArray, ends: IntArray, is_row: BoolArray, layout: Layout, said: list[str]
+) -> None:
+    """Lines of separators and blanks only, where a row has a date or a name: they are there for the eye.
+
+    In a table of numbers only they stay rows, of which nothing is known: order is all that says when those were.
+    """
+    named = any(kind in (CellLook.DATE, CellLook.TEXT) for kind in layout.looks)
+    if layout.width < 2 or not (named or any(is_time_name(name.decode("latin-1")) for name in layout.names)):
+        return
+    signs = np.frombuffer(layout.separator + BLANK, dtype=np.uint8)
+    may_be = is_row & np.isin(data[starts], signs) & np.isin(data[np.maximum(ends - 1, 0)], signs)
+    strip = signs.tobytes()
+    found = [
+        i for i in np.flatnonzero(may_be).tolist() if not data[starts[i] : ends[i]].tobytes().strip(strip)
+    ]
+    is_row[found] = False
+    if found:
+        said.append(f"{len(found)} empty row{'s' * (len(found) > 1)} between the others left alone")
 
 
 def drop_strays(

@@ -15,12 +15,17 @@ from t1.data.csv.cells import MISSING_TEXTS
 CURRENCY = r"US\$|[$€£¥₹]|EUR|USD|GBP|CHF"
 UNITS = (
     r"%|‰|°C|°F|°|K|kWh|MWh|Wh|kW|MW|W|mV|kV|V|mA|A|mm|cm|km|m|m/s|km/h|mph|kt|kn|hPa|mbar|kPa|Pa|bar|psi|ppm|ppb"
-    r"|[µu]g/m[³3]|mg/[lL]|[lL]|kg|g|t|ms|s|min|h|Hz|dB|W/m[²2]|m[³3]/s|m[³3]|bpm"
+    r"|[µu]g/m[³3]|mg/[lL]|[lL]|kg|g|t|ms|s|min|h|Hz|dB|W/m[²2]|m[³3]/s|m[³3]|bpm|C|F|[lL]/(?:s|min|h)|m[³3]/h|rpm"
+)
+WORD = r"[ \u00a0][^\W\d_][\w/²³·^°%.-]{0,11}"  # any other unit, if it is set off by a blank and all numbers have it
+NO_UNITS = re.compile(
+    r"[ap]\.?m\.?|utc|gmt|(?:jan|feb|mar|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)\w*\.?", re.I
 )
 WHOLE = re.compile(
     rf"(?P<sign>[-+]?)(?P<prefix>(?:{CURRENCY}) ?)?(?P<minus>-?)"
-    rf"(?P<body>\d[\d.,' \u00a0\u202f]*|[.,]\d+)(?P<suffix>[ \u00a0]?(?:{CURRENCY}|{UNITS}))?"
+    rf"(?P<body>\d(?:[\d.,' \u00a0\u202f]*[\d.,'])?|[.,]\d+)(?P<suffix>[ \u00a0]?(?:{CURRENCY}|{UNITS})|{WORD})?"
 )
+UNIT = re.compile(rf"[ \u00a0]?(?:{CURRENCY}|{UNITS})")
 MISSING = frozenset(text.decode() for text in MISSING_TEXTS)
 
 
@@ -32,14 +37,24 @@ class Style:
     suffix: str = ""
     group: str = ""  # between thousands
     decimal: str = "."
+    power: str = ""  # an example of how powers of ten are written: E+09
+    mantissa: int = 0  # decimals before it
 
     def write(self, number: str) -> str:
         """A number written plainly, such as -1234.5, in this style."""
+        if self.power:
+            return self._with_power(float(number))
         sign = "-" if number.startswith("-") else ""
         whole, point, fraction = number.lstrip("-").partition(".")
         if self.group and whole.isdigit():
             whole = re.sub(r"(?<=\d)(?=(\d{3})+$)", self.group, whole)
         return f"{sign}{self.prefix}{whole}{self.decimal if point else ''}{fraction}{self.suffix}"
+
+    def _with_power(self, number: float) -> str:
+        digits, _, power = f"{number:.{self.mantissa}e}".partition("e")
+        sign = "-" if int(power) < 0 else "+" if "+" in self.power or "-" in self.power else ""
+        width = len(self.power.lstrip("eE+-"))
+        return f"{digits.replace('.', self.decimal)}{self.power[0]}{sign}{abs(int(power)):0{width}d}"
 
     def __str__(self) -> str:
         parts = [f"{self.prefix}…{self.suffix}"] if self.prefix or self.suffix else []
@@ -63,13 +78,31 @@ def find_style(texts: Sequence[str], decimal: str) -> tuple[Style, FloatArray, i
     suffix = Counter(match["suffix"] or "" for match in found)
     if any(len([p for p in counts if p]) > 1 for counts in (prefix, suffix)):
         return None
+    unit = max(suffix, key=len)
+    if unit and not UNIT.fullmatch(unit) and ("" in suffix or NO_UNITS.fullmatch(unit.strip())):
+        return None
     for sign in (decimal, {".": ",", ",": "."}[decimal]):
         for group in ("", *(g for g in ",.' \u00a0\u202f" if g != sign)):
             body = re.compile(_body(group, sign))
             if all(body.fullmatch(match["body"]) for match in found):
-                style = Style(max(prefix, key=len), max(suffix, key=len), group, sign)
+                style = Style(max(prefix, key=len), unit, group, sign)
                 return style, *_numbers(texts, style)
     return None
+
+
+def find_powers(texts: Sequence[str], decimal: str) -> Style | None:
+    """The style of a column whose numbers are written as 1.5E+09."""
+    given = [text for text in texts if text not in MISSING]
+    number = re.compile(rf"[-+]?\d(?:{re.escape(decimal)}(\d*))?([eE][-+]?\d+)")
+    found = [match for text in given if (match := number.fullmatch(text)) is not None]
+    if not found or len(found) < 0.9 * len(given):
+        return None
+    power = max((match[2] for match in found), key=lambda text: ("+" in text, -len(text)))
+    places = Counter(len(match[1] or "") for match in found)
+    mantissa = places.most_common(1)[0][0]
+    return (
+        Style(decimal=decimal, power=power, mantissa=mantissa) if mantissa else None
+    )  # 3e-1 says too little
 
 
 def _body(group: str, decimal: str) -> str:
