@@ -20,7 +20,7 @@ class TimeFormat:
     """A strptime pattern, or a unit of numbers. Times with a zone are UTC, `offset` apart from the file's."""
 
     pattern: str = ""
-    unit: str = ""  # s, ms, us, ns, year, decimal year, or step for numbers that just count
+    unit: str = ""  # s, ms, us, ns, year, decimal year, part (of a day), or step for numbers that just count
     bare: frozenset[str] = frozenset()  # fields without leading zeros
     fraction: int = 6  # digits of %f, or of a decimal year
     suffix: str = ""  # a time zone that all dates share
@@ -28,12 +28,20 @@ class TimeFormat:
     lower: bool = False  # am and pm rather than AM and PM
     strip: bool = False  # a clock such as 30 for 00:30
     midnight_24: bool = False  # the end of a day is written 24:00
+    midnight: bool = False  # the clock of its dates always says midnight: another column has the hour
+    part: tuple[int, int, int] = (
+        0,
+        0,
+        0,
+    )  # of numbered parts: nanoseconds of one, of all, and the first number
     span: int = 0  # nanoseconds: each cell is start/end, and this far apart
     month_part: float | None = None  # decimal years of a monthly series: where in its month each one lies
 
     def write(self, times: TimeArray) -> list[str]:
         """The dates as text, each as the column itself would have it."""
         times = shifted(times, self.offset)
+        if self.midnight:
+            times = times.astype("M8[D]").astype("M8[ns]")
         if self.unit:
             return [self._number(time) for time in times]
         texts = [self._text(pd.Timestamp(time)) for time in times]
@@ -55,6 +63,9 @@ class TimeFormat:
         if self.unit == "decimal year":
             return f"{to_decimal_year(time, self.month_part):.{self.fraction}f}"
         count = int(time.astype(np.int64))
+        if self.unit == "part":
+            length, whole, first = self.part
+            return str(count % whole // length + first)
         if self.unit != "step":
             return str(count // UNITS[self.unit])
         return str(count // 10**9) if count % 10**9 == 0 else repr(count / 1e9)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from t1.arrays import FloatArray
+from t1.data.clocks import combine, find_clock
 from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
-from t1.data.time_columns import TimeColumns, combine, find_clock, find_parts
+from t1.data.time_columns import TimeColumns, find_parts
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 
 if TYPE_CHECKING:
     from t1.data.csv.columns import TextSheet
 
-NO_CLOCK = ("%H", "%I")
 EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")
 COUNT_NAMES = ("t", "elapsed", "elapsed_time", "time_s", "time (s)", "time [s]", "seconds", "t (s)", "t [s]")
 STAMP = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])([0-5]\d([0-5]\d)?)?")
@@ -88,11 +88,8 @@ class TimeFinder:
 
     def _with_clock(self, j: int, dates: Dates) -> TimeColumns:
         """A column of dates together with the clock beside it, if the dates have none themselves."""
-        alone = TimeColumns((j,), dates.times, (dates.format,), dates.note)
-        if dates.format.unit or any(clock in dates.format.pattern for clock in NO_CLOCK):
-            return alone
-        both = find_clock(self.sheet.source, j, day_first=self.sheet.reading.dayfirst)
-        return alone if both is None or np.isnat(both.times).any() else both
+        both = find_clock(self.sheet.source, j, dates)
+        return both or TimeColumns((j,), dates.times, (dates.format,), dates.note)
 
     def _dates(self, j: int) -> tuple[Dates, list[str]]:
         texts = self.sheet.all_texts(j)
