@@ -17,6 +17,7 @@ from t1.data.files import NewRows, read_file
 from t1.data.frames import Frame
 from t1.data.ids import contradicting, number_that_tells
 from t1.data.place import Placed
+from t1.errors import InputError
 from t1.options import FillOptions, FitOptions
 
 DAYS = pd.date_range("2024-05-06", periods=10)
@@ -234,3 +235,11 @@ def test_dates_and_clocks_in_parquet_and_dataframes(put, tmp_path, table):
             assert found.columns == ("x",) and " + " in found.understood[0]
             asked = Frame.read(frame, time=table.column_names[:-1])
             assert (asked.time == HOURS).all()
+
+
+def test_a_row_without_its_clock_is_refused(put):
+    rows = [
+        f"{time.astype('M8[D]')},{'' if i == 30 else str(time)[11:16]},{i}\n" for i, time in enumerate(HOURS)
+    ]
+    with pytest.raises(InputError, match="together are no time"):
+        read_file(put("Date,Time,x\n" + "".join(rows)), time=["Date", "Time"])

@@ -199,7 +199,10 @@ def join(
     source: TimeSource, at: Sequence[int], *, day_first: bool | None, pattern: str | None
 ) -> TimeColumns | None:
     """A date and a clock read as one text, and written as two."""
-    texts = [" ".join(parts) for parts in zip(*(source.texts(j) for j in at), strict=True)]
+    rows = list(zip(*(source.texts(j) for j in at), strict=True))
+    if not all(map(all, rows)):  # a date whose clock is not given is no midnight
+        return None
+    texts = [" ".join(parts) for parts in rows]
     dates = read_dates(texts, day_first=day_first, pattern=pattern)
     if np.isnat(dates.times).any():
         return None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from t1.arrays import TimeArray
 
-FIELD = re.compile(r"%([YymdHIMSfpbBjzGVq])")
+FIELD = re.compile(r"%([YymdHIMSfpaAbBjzGVq])")
 DAY = 86_400 * 10**9  # nanoseconds
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -34,7 +35,11 @@ class TimeFormat:
         0,
         0,
     )  # of numbered parts: nanoseconds of one, of all, and the first number
+    no_midnight: bool = False  # midnight is written as the date alone, as Excel exports it
+    months: tuple[str, ...] = tuple(MONTHS.split())  # their names
     span: int = 0  # nanoseconds: each cell is start/end, and this far apart
+    between: str = "/"  # the start and the end
+    end: str = ""  # the pattern of the end, where it is not that of the start
     month_part: float | None = None  # decimal years of a monthly series: where in its month each one lies
 
     def write(self, times: TimeArray) -> list[str]:
@@ -46,8 +51,9 @@ class TimeFormat:
             return [self._number(time) for time in times]
         texts = [self._text(pd.Timestamp(time)) for time in times]
         if self.span:
-            ends = [self._text(pd.Timestamp(time)) for time in shifted(times, self.span)]
-            texts = [f"{start}/{end}" for start, end in zip(texts, ends, strict=True)]
+            last = replace(self, pattern=self.end or self.pattern)
+            ends = [last._text(pd.Timestamp(time)) for time in shifted(times, self.span)]
+            texts = [f"{start}{self.between}{end}" for start, end in zip(texts, ends, strict=True)]
         return texts
 
     @property
@@ -83,6 +89,8 @@ class TimeFormat:
                 return "+0000"
             if letter == "q":
                 return str(time.quarter)
+            if letter in "bB":
+                return self.months[time.month - 1]
             text = "24" if ends_day and letter == "H" else time.strftime(f"%{letter}")
             if letter == "Y":
                 text = text.zfill(4)
@@ -90,8 +98,18 @@ class TimeFormat:
                 text = text.lstrip("0") or "0"
             return text.lower() if letter == "p" and self.lower else text
 
-        text = FIELD.sub(field, self.pattern)
+        bare = self.no_midnight and time == time.normalize()
+        text = FIELD.sub(field, without_clock(self.pattern) if bare else self.pattern)
         return ((text.lstrip("0") or "0") if self.strip else text) + self.suffix
+
+
+def without_clock(pattern: str) -> str:
+    """The part of a pattern before the hour and the sign in front of it.
+
+    >>> without_clock("%d.%m.%Y %H:%M"), without_clock("%Y%m%d%H")
+    ('%d.%m.%Y', '%Y%m%d')
+    """
+    return re.split(r"(?:(?<!%)[T_]|[^%\w])?%[HI]", pattern)[0]
 
 
 def shifted(times: TimeArray, nanoseconds: int) -> TimeArray:

@@ -56,7 +56,8 @@ class TimeFinder:
                 i = int(bad.argmax())
                 found.append(
                     f"column {self.sheet.names[j]!r} looks like the time, but line {self.sheet.cells.line(i)} has "
-                    f"{texts[i][:40]!r}; the rows are taken in their order."
+                    f"{texts[i][:40]!r}; the rows are taken in their order. If that is a date, say how dates are "
+                    "written (time_format)."
                 )
         numeric = None if self.sheet.choice.named else self._numeric_time([j for j in free if j not in named])
         if numeric is not None:
