@@ -243,3 +243,20 @@ def test_a_row_without_its_clock_is_refused(put):
     ]
     with pytest.raises(InputError, match="together are no time"):
         read_file(put("Date,Time,x\n" + "".join(rows)), time=["Date", "Time"])
+
+
+def test_days_as_excel_counts_them_with_an_hour(put):
+    rows = [f"{45418 + i // 24},{i % 24},{x}\n" for i, x in enumerate(wave(240))]
+    file = read_file(put("Date,Hour,x\n" + "".join(rows)))
+    assert (file.time == HOURS).all()
+    assert [f"{a},{b}" for a, b in zip(*file.time_at.write(HOURS[:3]), strict=True)] == [
+        "45418,0",
+        "45418,1",
+        "45418,2",
+    ]
+
+
+def test_a_count_of_seconds_is_no_date(put):
+    rows = [f"{30000 + i},{x}\n" for i, x in enumerate(wave(240))]
+    assert read_file(put("elapsed,x\n" + "".join(rows))).time_format.unit == "step"
+    assert read_file(put("Date,x\n" + "".join(rows))).time_format.unit == "excel day"

@@ -68,12 +68,9 @@ def find_clock(
     With `named` the columns `beside` are what the user says, so that their names need not tell.
     """
     local = shifted(dates.times, dates.format.offset)
-    if (
-        dates.format.unit
-        or dates.format.span
-        or np.isnat(local).any()
-        or (local != local.astype("M8[D]")).any()
-    ):
+    if dates.format.unit not in ("", "excel day") or dates.format.span:
+        return None
+    if np.isnat(local).any() or (local != local.astype("M8[D]")).any():
         return None
     if beside is None:
         others = (j for j in range(len(source.names)) if j != date)

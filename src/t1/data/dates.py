@@ -12,6 +12,7 @@ import pandas as pd
 
 from t1.arrays import FloatArray, TimeArray
 from t1.data.date_patterns import COMPACT, YEAR_FIRST, YEAR_LAST, parse, patterns, style, zone_offset
+from t1.data.excel_days import are_excel_days, from_excel_days
 from t1.data.time_format import DAY, UNITS, TimeFormat, from_decimal_years, shifted, without_clock
 from t1.errors import InputError
 
@@ -52,6 +53,7 @@ TIME_NAMES = frozenset(
     ]
 )
 EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 9.2e18))
+YEAR_MONTH = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])")  # 200401
 INTERVAL = re.compile(r"(?P<start>.*\d{1,2}:\d{2}.*?)(?P<between> ?/ ?| ?[-–] | to | bis )(?P<end>.*\d.*)")
 NAT = np.datetime64("NaT", "ns")
 
@@ -166,20 +168,28 @@ def regularity(times: TimeArray) -> tuple[float, float]:
     return round(float(counts.max()) / len(steps), 3), round(forward, 3)
 
 
-def read_numeric_dates(numbers: FloatArray, texts: Sequence[str]) -> Dates:
-    """Read a column of numbers that is called time: 20160701, an epoch, years, or just a count."""
+def read_numeric_dates(numbers: FloatArray, texts: Sequence[str], *, serial: bool = True) -> Dates:
+    """Read a column of numbers that is called time: 20160701, 201607, an epoch, years, or just a count.
+
+    Days since 1900 as Excel counts them are dates if `serial`, not where a name says that seconds are counted.
+    """
     sample = next((text.strip() for text in texts if text.strip()), "")
     whole = bool((numbers == np.floor(numbers)).all())
     if whole and COMPACT.fullmatch(sample):
         dates = read_dates(texts)
         if not np.isnat(dates.times).any():
             return dates
+    if whole and all(YEAR_MONTH.fullmatch(text.strip()) for text in texts):
+        return read_dates(texts, pattern="%Y%m")
     if ((numbers >= 1600) & (numbers < 2201)).all():
         if whole:
             return Dates((numbers - 1970).astype("M8[Y]").astype("M8[ns]"), TimeFormat(unit="year"))
         times, part = from_decimal_years(numbers)
         digits = max(len(text.partition(".")[2].strip()) for text in texts)
         return Dates(times, TimeFormat(unit="decimal year", fraction=digits, month_part=part))
+    if serial and are_excel_days(numbers):
+        digits = max(len(text.partition(".")[2].strip()) for text in texts)
+        return Dates(from_excel_days(numbers), TimeFormat(unit="excel day", fraction=digits))
     size = np.nanmedian(np.abs(numbers)) if len(numbers) else 0.0
     for unit, low, high in EPOCHS:
         if whole and low <= size < high and (np.abs(numbers) < high).all():
@@ -257,6 +267,11 @@ def _moment(text: str, like: TimeFormat | None) -> tuple[np.datetime64, np.timed
     nothing = np.timedelta64(0, "ns")
     if like.unit in (*UNITS, "step") and re.fullmatch(r"[-+]?\d+(\.\d+)?", text):
         return np.datetime64(round(float(text) * UNITS.get(like.unit, 10**9)), "ns"), nothing
+    if like.unit == "excel day" and re.fullmatch(r"\d+(\.\d+)?", text) and len(text) > 4:
+        length = nothing if "." in text else np.timedelta64(DAY, "ns")
+        return from_excel_days(np.array([float(text)]))[0], length
+    if like.pattern == "%Y%m" and YEAR_MONTH.fullmatch(text):
+        text = f"{text[:4]}-{text[4:]}"
     for unit, shape in (("M8[Y]", r"\d{4}"), ("M8[M]", r"\d{4}-(0[1-9]|1[0-2])")):
         if re.fullmatch(shape, text):
             begin = np.datetime64(text).astype(unit)

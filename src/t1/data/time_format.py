@@ -13,6 +13,7 @@ from t1.arrays import TimeArray
 FIELD = re.compile(r"%([YymdHIMSfpaAbBjzGVq])")
 DAY = 86_400 * 10**9  # nanoseconds
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
+EXCEL_EPOCH = -25_569 * DAY  # 1899-12-30 in nanoseconds of 1970
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -21,9 +22,9 @@ class TimeFormat:
     """A strptime pattern, or a unit of numbers. Times with a zone are UTC, `offset` apart from the file's."""
 
     pattern: str = ""
-    unit: str = ""  # s, ms, us, ns, year, decimal year, part (of a day), or step for numbers that just count
+    unit: str = ""  # s, ms, us, ns, year, decimal year, excel day, part (of a day), or step for numbers that just count
     bare: frozenset[str] = frozenset()  # fields without leading zeros
-    fraction: int = 6  # digits of %f, or of a decimal year
+    fraction: int = 6  # digits of %f, of a decimal year or an excel day
     suffix: str = ""  # a time zone that all dates share
     offset: int = 0  # nanoseconds that the file's clock is ahead of UTC
     lower: bool = False  # am and pm rather than AM and PM
@@ -69,6 +70,8 @@ class TimeFormat:
         if self.unit == "decimal year":
             return f"{to_decimal_year(time, self.month_part):.{self.fraction}f}"
         count = int(time.astype(np.int64))
+        if self.unit == "excel day":
+            return f"{(count - EXCEL_EPOCH) / DAY:.{self.fraction}f}"
         if self.unit == "part":
             length, whole, first = self.part
             return str(count % whole // length + first)

@@ -101,7 +101,8 @@ class TimeFinder:
             if np.isnan(column).any():
                 nothing = np.where(np.isnan(column), np.datetime64("NaT"), np.datetime64(0, "ns"))
                 return Dates(nothing, TimeFormat()), texts
-            return read_numeric_dates(column, texts), texts
+            serial = self.sheet.names[j].strip().lower() not in COUNT_NAMES
+            return read_numeric_dates(column, texts, serial=serial), texts
         return read_dates(texts, day_first=self.sheet.reading.dayfirst), texts
 
     def _explicit_time(self, at: tuple[int, ...]) -> TimeColumns:
