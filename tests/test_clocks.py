@@ -119,6 +119,11 @@ def test_a_number_that_tells_rows_apart_names_the_series(put, stacked):
     assert again.id_columns == ("rig",) and again.columns == ("x",) and again.values.shape == (240, 1)
 
 
+def test_a_number_of_24_stations_is_no_clock(put):
+    file = read_file(put(numbered("store", 24)))
+    assert file.time_columns == ("Date",) and file.id_columns == ("store",)
+
+
 def test_a_measurement_names_no_series():
     times = np.repeat(HOURS[:100], 2)
     rng = np.random.default_rng(1)

@@ -27,22 +27,15 @@ USUAL = (
     "location",
     "region",
     "code",
-    "meter",
-    "turbine",
-    "well",
-    "unit",
-    "plant",
-    "store",
-    "patient",
-    "household",
 )
+NUMBERED = ("meter", "turbine", "well", "unit", "plant", "store", "patient", "household")  # things with numbers
 SAME = 0.9  # of the values that rows with one time stamp both have: from there on they are one row, written twice
 
 
 def is_id_name(name: str) -> bool:
     """Whether a column of numbers is called station, device_id and the like."""
     words = re.split(r"[^a-z]+", name.lower())
-    return any(word in words for word in USUAL)
+    return any(word in words for word in (*USUAL, *NUMBERED))
 
 
 def repeated(times: TimeArray) -> int:
