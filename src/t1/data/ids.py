@@ -28,7 +28,16 @@ USUAL = (
     "region",
     "code",
 )
-NUMBERED = ("meter", "turbine", "well", "unit", "plant", "store", "patient", "household")  # things with numbers
+NUMBERED = (
+    "meter",
+    "turbine",
+    "well",
+    "unit",
+    "plant",
+    "store",
+    "patient",
+    "household",
+)  # things with numbers
 SAME = 0.9  # of the values that rows with one time stamp both have: from there on they are one row, written twice
 
 
