@@ -105,3 +105,38 @@ def test_a_pattern_of_the_user_s_own():
         "5|1|2024"
     ]
     assert TimeFormat().day_first is None
+
+
+def numeric(texts, **options):
+    return read_numeric_dates(np.array([float(text) for text in texts]), texts, **options)
+
+
+def test_months_as_numbers_come_back():
+    texts = [f"{y}{m:02}" for y in range(2004, 2008) for m in range(1, 13)]
+    dates = numeric(texts)
+    np.testing.assert_array_equal(
+        dates.times, np.arange("2004-01", "2008-01", dtype="M8[M]").astype("M8[ns]")
+    )
+    assert dates.format.write(dates.times) == texts
+    assert parse_span("200402..200403", dates.format)[1] == np.datetime64("2004-04-01") - np.timedelta64(
+        1, "ns"
+    )
+    assert numeric(["200411", "200412", "200413"]).format.unit == "step"  # a count: there is no month 13
+
+
+@pytest.mark.parametrize("parts", [24, 48, 96, 288, 1440])
+def test_days_as_excel_counts_them_come_back(parts):
+    texts = [f"{45376 + k / parts:.6f}" for k in range(200) if k % 17]
+    dates = numeric(texts)
+    assert dates.times[0] == np.datetime64("2024-03-25") + np.timedelta64(86400 // parts, "s")
+    assert dates.format.write(dates.times) == texts
+    assert numeric(texts, serial=False).format.unit == "step"
+    days = [str(45376 + k) for k in range(60) if k % 7 < 5]  # without weekends
+    dates = numeric(days)
+    assert dates.times[0] == np.datetime64("2024-03-25") and dates.format.write(dates.times) == days
+    assert parse_time("45377", dates.format) == np.datetime64("2024-03-26")
+
+
+@pytest.mark.parametrize("step", [0.5, 0.25, 0.1, 0.04, 0.001, 2, 10, 60])
+def test_other_counts_are_no_days(step):
+    assert numeric([f"{30000 + k * step:.3f}" for k in range(100)]).format.unit == "step"

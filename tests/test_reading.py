@@ -138,7 +138,8 @@ def test_two_columns_tell_series_apart(put):
 def test_repeated_stamps_are_told_where_nothing_tells_them_apart(put):
     rows = [f"2020-01-{i // 2 + 1:02},{i % 5}" for i in range(20)]
     file = read_file(put("date,v\n" + "\n".join(rows)))
-    assert file.ids is None and any("name what does (id)" in text for text in file.problems)
+    assert file.ids is None and file.time is None
+    assert any("name what tells them apart (id)" in text for text in file.problems)
     numbered = [f"2020-01-{i // 2 + 1:02},{101 + i % 2},{i % 5}" for i in range(20)]
     assert read_file(put("date,station,v\n" + "\n".join(numbered))).id_columns == ("station",)
 

@@ -100,7 +100,7 @@ def fit_file(
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     judged = judge(placed.panel, learning, options, file.kinds)
     keep_sentinels = bool(reading.get("keep_sentinels", False))
-    how = {"time": file.time_column, "id": file.id_column, "keep_sentinels": keep_sentinels}
+    how = {**file.roles, "keep_sentinels": keep_sentinels}
     fitted = FittedFill(judged, how, file.kinds, clock_of(placed.timeline))
     fitted.save(folder)
     return fitted

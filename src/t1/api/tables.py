@@ -19,7 +19,7 @@ from t1.progress import OnProgress
 def fit(
     data: Any,
     *,
-    time: str | None = None,
+    time: str | Sequence[str] | None = None,
     id: str | Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
@@ -35,9 +35,9 @@ def fit(
     """Learn to fill a table, and judge it on hidden cells shaped like the table's own gaps.
 
     The table is a pandas, polars or pyarrow one, or an array (rows, columns). `time` and `id` name columns
-    that say when a row is and which series it belongs to (`id` may be several); a pandas index of dates, or a
-    column of dates, serves as time by itself, and where times repeat, the columns of text that tell rows apart
-    serve as `id`. `kind` overrides what columns are taken for ({"wind_dir": "angle"}). What is surely
+    that say when a row is and which series it belongs to (each may be several); a pandas index of dates, or a
+    column of dates with the clock beside it, serves as time by itself, and where times repeat, the columns that
+    tell rows apart serve as `id`. `kind` overrides what columns are taken for ({"wind_dir": "angle"}). What is surely
     a code for missing (-9999, far from all other values and more than once) counts as missing unless
     `keep_sentinels`. `budget` is "fast" (nothing is trained), a time such as "30s", or "quality".
     """
@@ -50,15 +50,14 @@ def fit(
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     kinds = find_kinds(frame.values, frame.columns, ids=frame.ids, times=frame.time, given=kind)
     judged = judge(placed.panel, learning, options, kinds)
-    names = id if id is None or isinstance(id, str) else list(id)
-    reading = {"time": time, "id": names, "keep_sentinels": keep_sentinels}
+    reading = {"time": _plain(time), "id": _plain(id), "keep_sentinels": keep_sentinels}
     return FittedFill(judged, reading, kinds, clock_of(placed.timeline))
 
 
 def impute(
     data: Any,
     *,
-    time: str | None = None,
+    time: str | Sequence[str] | None = None,
     id: str | Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
@@ -110,3 +109,8 @@ def impute(
     learning = fit_options.learning(began, on_progress=on_progress, should_stop=should_stop)
     fitted = FittedFill(judge(placed.panel, learning, fit_options, kinds), kinds=kinds)
     return fitted.fill_frame(frame, placed, options, began)
+
+
+def _plain(names: str | Sequence[str] | None) -> str | list[str] | None:
+    """Names as they can be kept in a file."""
+    return names if names is None or isinstance(names, str) else list(names)

@@ -139,7 +139,7 @@ def fit_sample(
     learning = options.learning(began, every=every, on_progress=on_progress, should_stop=should_stop)
     learning.cells = pieces.n_rows * len(file.columns)
     judged = judge(Panel.stack(panels), learning, options, file.kinds)
-    return FittedFill(judged, {"time": file.time_column, "id": file.id_column}, file.kinds)
+    return FittedFill(judged, file.roles, file.kinds)
 
 
 # ---------------------------------------------------------------- stretches

@@ -62,7 +62,7 @@ def fit_files(
     learning = options.learning(began, every=True, on_progress=on_progress, should_stop=should_stop)
     learning.notes.append(f"learned from {panel.n_rows:,} rows of {len(files)} of {len(planned):,} files")
     judged = judge(panel, learning, options, kinds)
-    fitted = FittedFill(judged, {"time": files[0].time_column, "id": files[0].id_column}, kinds)
+    fitted = FittedFill(judged, files[0].roles, kinds)
     fitted.save(folder)
     return fitted
 

@@ -75,6 +75,14 @@ class DataFile(ABC):
         """The column that tells series apart, or several in one text; None without one."""
         return " + ".join(self.id_columns) or None
 
+    @property
+    def roles(self) -> dict[str, str | list[str] | None]:
+        """Which columns say when and what a row is: how a dataframe of the same columns is to be read."""
+        both = {"time": self.time_columns, "id": self.id_columns}
+        return {
+            part: list(names) if len(names) > 1 else next(iter(names), None) for part, names in both.items()
+        }
+
     @cached_property
     def kinds(self) -> dict[str, Kind]:
         """What each column is, with the evidence."""

@@ -10,17 +10,34 @@ import numpy as np
 import pandas as pd
 
 from t1.arrays import TimeArray
+from t1.data.month_names import day_pattern, in_english, month_style
 from t1.data.time_format import DAY, FIELD, TimeFormat, shifted
 
 CLOCK = r"(?P<gap>[T ])(?P<H>\d{1,2}):(?P<M>\d{2})(?P<sec>:\d{2}(?P<frac>\.\d{1,9})?)?(?P<half> ?[AaPp][Mm])?"
-ZONE = r"(?P<zone> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
+# zones by name, in hours ahead of UTC; a name that stands for several (CST, BST) as it is mostly meant
+ZONES = {
+    "CET": 1,
+    "CEST": 2,
+    "MEZ": 1,
+    "MESZ": 2,
+    "WET": 0,
+    "WEST": 1,
+    "EET": 2,
+    "EEST": 3,
+    "BST": 1,
+    "MSK": 3,
+}
+ZONES |= {"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
+ZONES |= {"JST": 9, "AEST": 10, "AEDT": 11, "SAST": 2}
+ZONE_NAME = re.compile(rf" ?({'|'.join(ZONES)})$")
+ZONE = rf"(?P<zone> ?(?:Z|UTC|GMT|{'|'.join(ZONES)}|[+-]\d{{2}}(?::?\d{{2}})?))?"
 YEAR_FIRST = re.compile(rf"\d{{4}}(?P<a>[-/.])\d{{1,2}}(?P=a)\d{{1,2}}(?:{CLOCK})?{ZONE}")
 YEAR_LAST = re.compile(rf"\d{{1,2}}(?P<a>[-/.])\d{{1,2}}(?P=a)(?P<year>\d{{4}}|\d{{2}})(?:{CLOCK})?{ZONE}")
 COMPACT = re.compile(
     r"\d{8}(?:(?P<gap>[T_: -]?)(?P<clock>\d{2}(?:(?P<colon>:?)\d{2}(?:(?P=colon)\d{2})?)?))?Z?"
 )
-MONTH = re.compile(r"(?P<name>[A-Za-z]{3,9})(?P<a>[- /.]?)(?P<year>\d{4}|\d{2})")  # Jan-09
-YEAR_MONTH = re.compile(r"\d{4}(?P<a>[- /.]?)(?P<name>[A-Za-z]{3,9})")  # 2009 January
+NUMBERED = re.compile(r"(?:(?P<year>\d{4})(?P<a>[-/. ])\d{1,2}|\d{1,2}(?P<b>[-/. ])\d{4})")  # 01/2004
+NAMED = re.compile(rf"(?P<day>.+?)(?:{CLOCK}{ZONE})?")  # 06-May-24 00:00
 QUARTER = re.compile(r"\d{4}(?P<a>[- /]?)Q[1-4]|Q[1-4](?P<b>[- /]?)\d{4}")
 WEEK = re.compile(r"\d{4}(?P<a>-?)W\d{2}")
 DOTTED = re.compile(r"(?P<day>.*\d)(?P<gap>[ T])(?P<H>\d{1,2})\.(?P<M>\d{2})(?P<sec>\.\d{2})?")  # 18.00.00
@@ -57,11 +74,10 @@ def patterns(sample: str, day_first: bool | None) -> list[Pattern]:
         return [(f"%Y{match['a']}Q%q" if sample[0] != "Q" else f"Q%q{match['b']}%Y", "")]
     if (match := WEEK.fullmatch(sample)) is not None:
         return [(f"%G{match['a']}W%V", "")]
-    for shape, order in ((MONTH, "{name}{a}{year}"), (YEAR_MONTH, "{year}{a}{name}")):
-        if (match := shape.fullmatch(sample)) is not None:
-            year = "%y" if shape is MONTH and len(match["year"]) == 2 else "%Y"
-            name = "%b" if len(match["name"]) == 3 else "%B"
-            return [(order.format(name=name, a=match["a"], year=year), "")]
+    if (match := NUMBERED.fullmatch(sample)) is not None:
+        return [(f"%Y{match['a']}%m" if match["year"] else f"%m{match['b']}%Y", "")]
+    if (match := NAMED.fullmatch(sample)) is not None and (day := day_pattern(match["day"])) is not None:
+        return [(day + _clock(match), match["zone"] or "")]
     if not re.search(r"\d", sample) or not re.search(r"[-/:. ]", sample) or len(sample) > 60:
         return []
     with warnings.catch_warnings():
@@ -74,6 +90,8 @@ def patterns(sample: str, day_first: bool | None) -> list[Pattern]:
 
 def zone_offset(suffix: str) -> int:
     """How far a zone is ahead of UTC, in nanoseconds: +01:00 is an hour."""
+    if name := ZONE_NAME.search(suffix):
+        return ZONES[name[1]] * DAY // 24
     if match := OFFSET.search(suffix):
         minutes = int(match[2]) * 60 + int(match[3] or 0)
         return (-1 if match[1] == "-" else 1) * minutes * 60 * 10**9
@@ -86,6 +104,8 @@ def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
     if "%q" in pattern:  # the month in which the quarter begins
         texts = [re.sub(r"Q([1-4])", lambda m: f"Q{3 * int(m[1]) - 2:02}", text) for text in texts]
         pattern = pattern.replace("%q", "%m")
+    if "%b" in pattern or "%B" in pattern:  # in any language, and a May may be short or not
+        texts, pattern = [in_english(text) for text in texts], pattern.replace("%B", "%b")
     if "%V" in pattern:  # the week's Monday
         texts, pattern = [f"{text}-1" for text in texts], f"{pattern}-%u"
     if suffix:
@@ -93,6 +113,7 @@ def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
             texts = [text.removesuffix(suffix) for text in texts]
             shift = zone_offset(suffix)
         else:  # the zone changes with the season
+            texts = [ZONE_NAME.sub(_offset, text) for text in texts]
             pattern += "%z"
     utc = "%z" in pattern or pattern == "ISO8601"
     read = pd.to_datetime(pd.Series(texts, dtype=object), format=pattern, errors="coerce", utc=utc)
@@ -114,6 +135,11 @@ def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
     return found
 
 
+def _offset(zone: re.Match[str]) -> str:
+    hours = ZONES[zone[1]]
+    return f"{'-' if hours < 0 else '+'}{abs(hours):02}00"
+
+
 _MIDNIGHT = re.compile(r"((?:^|[ T:_]))24([:.]?00(?:[:.]?00)?)$")
 
 
@@ -126,7 +152,16 @@ def style(texts: Sequence[str], times: TimeArray, pattern: str, suffix: str) -> 
             offset = zone_offset(suffix)
         else:
             given = next((text for text in good if OFFSET.search(text)), "Z")
-            suffix = "+00:00" if ":" in given[-4:] else "Z" if given == "Z" else "+0000"
+            named = ZONE_NAME.search(good[0])
+            suffix = (
+                f"{' ' * named[0].startswith(' ')}UTC"
+                if named
+                else "+00:00"
+                if ":" in given[-4:]
+                else "Z"
+                if given == "Z"
+                else "+0000"
+            )
     fraction = re.search(r"\.(\d+)(?=\D*$)", good[0]) if "%f" in pattern else None
     bare: frozenset[str] = frozenset()
     parts = FIELD.split(pattern)
@@ -140,6 +175,7 @@ def style(texts: Sequence[str], times: TimeArray, pattern: str, suffix: str) -> 
         fraction=len(fraction.group(1)) if fraction else 6,
         suffix=suffix,
         offset=offset,
+        months=month_style(good) if "%b" in pattern or "%B" in pattern else TimeFormat.months,
         lower=bool(re.search(r"[ap]m\b", good[0])),
         midnight_24=_has_24(texts, times, pattern),
     )

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from t1.arrays import FloatArray, TimeArray
-from t1.data.date_patterns import COMPACT, YEAR_FIRST, YEAR_LAST, parse, patterns, style
-from t1.data.time_format import DAY, UNITS, TimeFormat, from_decimal_years
+from t1.data.date_patterns import COMPACT, YEAR_FIRST, YEAR_LAST, parse, patterns, style, zone_offset
+from t1.data.excel_days import are_excel_days, from_excel_days
+from t1.data.time_format import DAY, UNITS, TimeFormat, from_decimal_years, shifted, without_clock
 from t1.errors import InputError
 
 TIME_NAMES = frozenset(
@@ -52,6 +53,8 @@ TIME_NAMES = frozenset(
     ]
 )
 EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 9.2e18))
+YEAR_MONTH = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])")  # 200401
+INTERVAL = re.compile(r"(?P<start>.*\d{1,2}:\d{2}.*?)(?P<between> ?/ ?| ?[-–] | to | bis )(?P<end>.*\d.*)")
 NAT = np.datetime64("NaT", "ns")
 
 
@@ -87,32 +90,67 @@ def read_dates(texts: Sequence[str], *, day_first: bool | None = None, pattern: 
         return Dates(
             times, style(texts, times, pattern, "") if not np.isnat(times).all() else TimeFormat(pattern)
         )
-    if sample.count("/") == 1 and "T" in sample and "-" in sample:  # an ISO interval: start/end
-        return _read_intervals(texts)
-    found: list[tuple[int, TimeArray, str, str]] = []
-    for candidate, suffix in patterns(sample, day_first):
-        times = parse(texts, candidate, suffix)
-        found.append((int((~np.isnat(times)).sum()), times, candidate, suffix))
-    if not found or max(count for count, *_ in found) == 0:
+    if (interval := INTERVAL.fullmatch(sample)) and looks_like_dates([interval["start"]]):
+        return _read_intervals(texts, interval["between"], day_first)
+    found: list[_Guess] = []
+    # dates among date-times are midnights that Excel wrote without their clock; the first cell may be one
+    timed = "" if ":" in sample else next((text for text in texts if ":" in text), "")
+    for candidate, suffix in [*patterns(sample, day_first), *(patterns(timed, day_first) if timed else [])]:
+        found.append(_read_in(texts, candidate, suffix))
+    most = max((one.count for one in found), default=0)
+    if not most:
         return Dates(np.full(len(texts), NAT), TimeFormat())
-    most = max(count for count, *_ in found)
-    best = [entry for entry in found if entry[0] == most]
+    best = [one for one in found if one.count == most]
     note = ""
     if len(best) > 1:
-        note = "day first" if best[0][2].index("%d") < best[0][2].index("%m") else "month first"
-        if regularity(best[1][1]) > regularity(best[0][1]):
+        note = "day first" if best[0].day_first else "month first"
+        if regularity(best[1].times) > regularity(best[0].times):
             best.reverse()
             note = f"{'month' if note == 'day first' else 'day'} first, which makes the steps regular"
         else:
-            dotted = "." in best[0][2].split(" ")[0]  # 01.02.2020 has the day first wherever it is written
+            dotted = (
+                "." in best[0].pattern.split(" ")[0]
+            )  # 01.02.2020 has the day first wherever it is written
             note = "" if dotted and day_first is None else f"{note} (both orders are possible)"
-    _, times, candidate, suffix = best[0]
-    dates = Dates(times, style(texts, times, candidate, suffix), note)
+    one = best[0]
+    form = style(texts, one.times, one.pattern, one.suffix)
+    dates = Dates(one.times, replace(form, no_midnight=one.no_midnight), note)
     if most < len(texts) and YEAR_FIRST.fullmatch(sample):  # seconds or fractions only where needed
         times = parse(texts, "ISO8601", "")
         if not np.isnat(times).any():
             return replace(dates, times=times)
     return dates
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """A column's dates in one pattern."""
+
+    times: TimeArray
+    pattern: str
+    suffix: str
+    no_midnight: bool  # midnights are written as dates alone
+
+    @property
+    def count(self) -> int:
+        return int((~np.isnat(self.times)).sum())
+
+    @property
+    def day_first(self) -> bool:
+        return self.pattern.index("%d") < self.pattern.index("%m")
+
+
+def _read_in(texts: Sequence[str], pattern: str, suffix: str) -> _Guess:
+    """The dates of a pattern; where it has a clock, dates without one are midnights."""
+    times, day = parse(texts, pattern, suffix), without_clock(pattern)
+    bad = np.flatnonzero(np.isnat(times)).tolist()
+    if day == pattern or not bad:
+        return _Guess(times, pattern, suffix, False)
+    bare = shifted(parse([texts[i] for i in bad], day, ""), -zone_offset(suffix))
+    clocked = times == times.astype("M8[D]")  # midnights with a clock
+    times = times.copy()
+    times[bad] = bare
+    return _Guess(times, pattern, suffix, bool(not np.isnat(bare).all() and not clocked.any()))
 
 
 def regularity(times: TimeArray) -> tuple[float, float]:
@@ -130,20 +168,28 @@ def regularity(times: TimeArray) -> tuple[float, float]:
     return round(float(counts.max()) / len(steps), 3), round(forward, 3)
 
 
-def read_numeric_dates(numbers: FloatArray, texts: Sequence[str]) -> Dates:
-    """Read a column of numbers that is called time: 20160701, an epoch, years, or just a count."""
+def read_numeric_dates(numbers: FloatArray, texts: Sequence[str], *, serial: bool = True) -> Dates:
+    """Read a column of numbers that is called time: 20160701, 201607, an epoch, years, or just a count.
+
+    Days since 1900 as Excel counts them are dates if `serial`, not where a name says that seconds are counted.
+    """
     sample = next((text.strip() for text in texts if text.strip()), "")
     whole = bool((numbers == np.floor(numbers)).all())
     if whole and COMPACT.fullmatch(sample):
         dates = read_dates(texts)
         if not np.isnat(dates.times).any():
             return dates
+    if whole and all(YEAR_MONTH.fullmatch(text.strip()) for text in texts):
+        return read_dates(texts, pattern="%Y%m")
     if ((numbers >= 1600) & (numbers < 2201)).all():
         if whole:
             return Dates((numbers - 1970).astype("M8[Y]").astype("M8[ns]"), TimeFormat(unit="year"))
         times, part = from_decimal_years(numbers)
         digits = max(len(text.partition(".")[2].strip()) for text in texts)
         return Dates(times, TimeFormat(unit="decimal year", fraction=digits, month_part=part))
+    if serial and are_excel_days(numbers):
+        digits = max(len(text.partition(".")[2].strip()) for text in texts)
+        return Dates(from_excel_days(numbers), TimeFormat(unit="excel day", fraction=digits))
     size = np.nanmedian(np.abs(numbers)) if len(numbers) else 0.0
     for unit, low, high in EPOCHS:
         if whole and low <= size < high and (np.abs(numbers) < high).all():
@@ -221,6 +267,11 @@ def _moment(text: str, like: TimeFormat | None) -> tuple[np.datetime64, np.timed
     nothing = np.timedelta64(0, "ns")
     if like.unit in (*UNITS, "step") and re.fullmatch(r"[-+]?\d+(\.\d+)?", text):
         return np.datetime64(round(float(text) * UNITS.get(like.unit, 10**9)), "ns"), nothing
+    if like.unit == "excel day" and re.fullmatch(r"\d+(\.\d+)?", text) and len(text) > 4:
+        length = nothing if "." in text else np.timedelta64(DAY, "ns")
+        return from_excel_days(np.array([float(text)]))[0], length
+    if like.pattern == "%Y%m" and YEAR_MONTH.fullmatch(text):
+        text = f"{text[:4]}-{text[4:]}"
     for unit, shape in (("M8[Y]", r"\d{4}"), ("M8[M]", r"\d{4}-(0[1-9]|1[0-2])")):
         if re.fullmatch(shape, text):
             begin = np.datetime64(text).astype(unit)
@@ -242,12 +293,22 @@ def _moment(text: str, like: TimeFormat | None) -> tuple[np.datetime64, np.timed
     return time, nothing if has_clock else np.timedelta64(DAY, "ns")
 
 
-def _read_intervals(texts: Sequence[str]) -> Dates:
-    parts = [text.partition("/") for text in texts]
-    dates = read_dates([start for start, _, _ in parts])
-    ends = read_dates([end for _, _, end in parts]).times
-    with np.errstate(all="ignore"):
-        lengths = (ends - dates.times).astype("i8")
-    if np.isnat(ends).any() or np.isnat(dates.times).any():
-        return Dates(np.where(np.isnat(ends), NAT, dates.times), dates.format)
-    return replace(dates, format=replace(dates.format, span=int(np.median(lengths))))
+def _read_intervals(texts: Sequence[str], between: str, day_first: bool | None) -> Dates:
+    """The starts of intervals such as 06.05.2024 21:00 - 06.05.2024 22:00; the end may be a clock alone."""
+    parts = [text.partition(between) for text in texts]
+    dates = read_dates([start for start, _, _ in parts], day_first=day_first)
+    if np.isnat(dates.times).any():
+        return dates
+    ends, end = [last for _, _, last in parts], ""
+    if all(re.fullmatch(r"\d{1,2}:\d{2}(:\d{2})?", last) for last in ends):
+        end = "%H:%M:%S" if ends[0].count(":") == 2 else "%H:%M"
+        days = shifted(dates.times, dates.format.offset).astype("M8[D]").astype(str)
+        ends = [f"{day} {last}" for day, last in zip(days.tolist(), ends, strict=True)]
+        stops = shifted(read_dates(ends).times, -dates.format.offset)
+    else:
+        stops = read_dates(ends, day_first=dates.format.day_first).times
+    if np.isnat(stops).any():
+        return Dates(np.where(np.isnat(stops), NAT, dates.times), dates.format)
+    lengths = np.asarray(stops - dates.times).astype("i8") % (DAY if end else 2**62)
+    form = replace(dates.format, span=int(np.median(lengths)), between=between, end=end)
+    return replace(dates, format=form)

@@ -12,6 +12,7 @@ from t1.data.csv.encoding import narrow
 from t1.data.csv.scan import PAD
 from t1.data.data_file import DataFile, NewRows, read_bytes
 from t1.data.excel import read_excel
+from t1.data.in_order import in_order
 from t1.data.parquet_read import read_parquet
 from t1.data.reading import Reading
 from t1.data.reshape import reshape
@@ -49,7 +50,7 @@ def read_file(source: str | Path, **options: Any) -> DataFile:
         if raw.startswith(b"\x1f\x8b"):
             raw = unpack(raw)
             name = name.removesuffix(".gz")
-        file = reshape(_read(raw, name, reading), reading)
+        file = in_order(reshape(_read(raw, name, reading), reading))
         for column in reading.kind:
             if column not in file.columns:
                 raise InputError(

@@ -12,7 +12,7 @@ import pandas as pd
 
 from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
 from t1.data.blocks import column_blocks
-from t1.data.ids import join_ids, tell_apart
+from t1.data.ids import contradicting, join_ids, number_that_tells, repeated, tell_apart, told_in_order
 from t1.data.sentinels import Sentinel, take_out_sentinels
 from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty
 from t1.data.table import Table, holds_numbers
@@ -35,17 +35,18 @@ class Frame:
     time: TimeArray | None
     ids: AnyArray | None
     id_columns: tuple[str, ...] = ()  # what tells series apart
-    time_column: str | None = None  # None for a pandas index, and without times
+    time_columns: tuple[str, ...] = ()  # none for a pandas index, and without times
     left_alone: Mapping[str, str] = field(default_factory=dict)  # the other columns, and why
     sentinels: tuple[Sentinel, ...] = ()  # values that mean missing; the sure ones are NaN in `values`
     notes: tuple[str, ...] = ()  # the columns without numbers whose empty cells stay empty
+    untold: str = ""  # why the rows are taken in their order although there is a time
 
     @classmethod
     def read(
         cls,
         data: Any,
         *,
-        time: str | None = None,
+        time: str | Sequence[str] | None = None,
         id: str | Sequence[str] | None = None,
         columns: Sequence[str] | None = None,
         exclude: Sequence[str] = (),
@@ -54,8 +55,8 @@ class Frame:
         """Read a pandas, polars or pyarrow table, an array (rows, columns) or a list of rows.
 
         Columns that are not numbers pass through. As in a file, a pandas index of dates or a column of dates says
-        when the rows are, unless `time` does; where times repeat, the columns of text that tell rows apart name
-        the series, unless `id` does; and what is surely a code for missing (-9999) counts as missing.
+        when the rows are, with the clock beside it, unless `time` does; where times repeat, the columns that tell
+        rows apart name the series, unless `id` does; and what is surely a code for missing (-9999) counts as missing.
         """
         if isinstance(data, np.ndarray | list | tuple):
             table = Table.from_any(data)
@@ -63,25 +64,27 @@ class Frame:
             return cls(data, table.values, table.columns, None, None, None, sentinels=sentinels)
         frame = _by_position(data)
         names = [str(name) for name in (data.columns if isinstance(data, pd.DataFrame) else frame.columns)]
-        found, times = find_times(
-            frame.to_native(),
-            None if time is None else frame.columns[_find(time, names, "time")],
-            names=names,
-        )
-        time_at = None if found is None else frame.columns.index(found)
         chosen = None if columns is None else [_find(str(name), names, "columns") for name in columns]
         without = {_find(str(name), names, "exclude") for name in exclude}
+        asked = [] if time is None else [time] if isinstance(time, str) else list(time)
+        found, times = find_times(
+            frame.to_native(),
+            [frame.columns[_find(name, names, "time")] for name in asked],
+            names=names,
+            free=[frame.columns[j] for j in range(len(names)) if j not in (chosen or ())],
+        )
+        time_at = tuple(frame.columns.index(name) for name in found)
         dtypes = [frame[name].dtype for name in frame.columns]
         given = [] if id is None else [id] if isinstance(id, str) else list(id)
         id_at = tuple(_find(name, names, "id") for name in given)
         if not id_at and times is not None:
-            id_at = _tell_apart(frame, names, times, but=(time_at, *(chosen or ())))
+            id_at = _tell_apart(frame, names, times, but=(*time_at, *(chosen or ())))
         numeric = [
             j
             for j, (name, dtype) in enumerate(zip(frame.columns, dtypes, strict=True))
             if dtype.is_numeric() or (dtype == nw.Object and holds_numbers(frame[name].to_numpy()))
         ]
-        wanted = [j for j in (chosen or numeric) if j not in (time_at, *id_at) and j not in without]
+        wanted = [j for j in (chosen or numeric) if j not in (*time_at, *id_at) and j not in without]
         if not wanted:
             raise InputError(
                 "no column is numeric, so there is nothing to fill", cure="Turn the columns into numbers."
@@ -93,16 +96,20 @@ class Frame:
         if blank:
             wanted = [j for j in wanted if j not in blank]
             table = Table.from_any(_select(data, wanted))
-        others = [j for j in range(len(names)) if j not in (*wanted, time_at, *id_at)]
+        others = [j for j in range(len(names)) if j not in (*wanted, *time_at, *id_at)]
+        ids = _ids(frame, id_at)
+        told = " + ".join(names[j] for j in time_at) or "the index"
+        n = 0 if times is None else contradicting(times, ids, table.values)
         return cls(
             data,
             table.values,
             table.columns,
             tuple(wanted),
-            times,
-            _ids(frame, id_at),
+            None if n else times,
+            ids,
             id_columns=tuple(names[j] for j in id_at),
-            time_column=None if time_at is None else names[time_at],
+            time_columns=() if n else tuple(names[j] for j in time_at),
+            untold=told_in_order(n, len(table.values), told) if n else "",
             left_alone={names[j]: WHY_BLANK if j in blank else f"holds {dtypes[j]}" for j in others},
             sentinels=take_out_sentinels(table.values, table.columns, keep_sentinels),
             notes=tuple(
@@ -115,7 +122,7 @@ class Frame:
     @property
     def understood(self) -> tuple[str, ...]:
         """How the table was read, in one line."""
-        parts = [spoken_time(self.time_column, self.time)]
+        parts = [spoken_time(self.time_columns, self.time)]
         if self.ids is not None:
             told = " and ".join(map(repr, self.id_columns))
             parts.append(f"{pd.Series(self.ids).nunique(dropna=False):,} series, told apart by {told}")
@@ -125,8 +132,9 @@ class Frame:
 
     @property
     def doubts(self) -> list[str]:
-        """Values that may mean missing, and blanks that may not."""
+        """Times that do not tell rows apart, values that may mean missing, and blanks that may not."""
         return [
+            *([self.untold] if self.untold else []),
             *(
                 f"{one} may mean missing: replace it by NaN to have it filled"
                 for one in self.sentinels
@@ -175,11 +183,20 @@ def _empty_cells(frame: nw.DataFrame[Any], names: Sequence[str], at: Sequence[in
 
 
 def _tell_apart(
-    frame: nw.DataFrame[Any], names: Sequence[str], times: TimeArray, but: tuple[int | None, ...]
+    frame: nw.DataFrame[Any], names: Sequence[str], times: TimeArray, but: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """The columns of text that tell series apart where times repeat."""
+    """The columns that tell series apart where times repeat: of text, or of whole numbers."""
     words = [j for j, name in enumerate(frame.columns) if frame[name].dtype in WORDS and j not in but]
-    return tell_apart(times, {j: (names[j], lambda j: _texts(frame, j)) for j in words})
+    at = tell_apart(times, {j: (names[j], lambda j: _texts(frame, j)) for j in words})
+    if at or not repeated(times):
+        return at
+    free = [frame[name] for name in frame.columns]
+    numbers = {
+        j: column.cast(nw.Float64).to_numpy()
+        for j, column in enumerate(free)
+        if column.dtype.is_numeric() and j not in but
+    }
+    return number_that_tells(times, numbers)
 
 
 def _ids(frame: nw.DataFrame[Any], at: tuple[int, ...]) -> AnyArray | None:

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from t1.arrays import AnyArray, IntArray, TimeArray
+from t1.arrays import AnyArray, FloatArray, IntArray, TimeArray
 
 REPEATED = (
     0.1  # of all rows share their time stamp with an earlier one: more than the repeated hour of autumn
@@ -31,6 +31,17 @@ USUAL = (
     "region",
     "code",
 )
+NUMBERED = (
+    "meter",
+    "turbine",
+    "well",
+    "unit",
+    "plant",
+    "store",
+    "patient",
+    "household",
+)  # things with numbers
+SAME = 0.9  # of the values that rows with one time stamp both have: from there on they are one row, written twice
 
 # names of a column that says which variable a value is of
 VARIABLES = re.compile(
@@ -43,15 +54,38 @@ VARIABLES = re.compile(
 def is_id_name(name: str) -> bool:
     """Whether a column of numbers is called station, device_id and the like."""
     words = re.split(r"[^a-z]+", name.lower())
-    return any(word in words for word in USUAL)
+    return any(word in words for word in (*USUAL, *NUMBERED))
 
 
 def repeated(times: TimeArray) -> int:
     """How many rows have the time stamp of an earlier one, if these are more than a slip; else 0."""
     if len(times) < 3 or (np.diff(times) > np.timedelta64(0)).all():
         return 0
-    n = len(times) - len(np.unique(times))
-    return n if n >= max(REPEATED * len(times), 2) else 0
+    return _more_than_a_slip(len(times) - len(np.unique(times)), len(times))
+
+
+def _more_than_a_slip(n: int, n_rows: int) -> int:
+    return n if n >= max(REPEATED * n_rows, 2) else 0
+
+
+def contradicting(times: TimeArray, ids: AnyArray | None, values: FloatArray) -> int:
+    """How many rows have the time stamp of an earlier row of their series, if these are many and say otherwise.
+
+    0 where they are few, or where rows with one time stamp agree in what they both have: a table that was
+    loaded twice, or whose sensors each write a row of their own. Only such rows may be taken for one.
+    """
+    if not repeated(times):
+        return 0
+    key = pd.factorize(times)[0].astype(np.int64)
+    if ids is not None:
+        key = key + (key.max() + 1) * pd.factorize(ids, use_na_sentinel=False)[0]
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    later = np.flatnonzero(first[inverse] != np.arange(len(key)))
+    if not _more_than_a_slip(len(later), len(key)):
+        return 0
+    one, other = values[first[inverse[later]]], values[later]
+    both = ~np.isnan(one) & ~np.isnan(other)
+    return len(later) if (one == other)[both].sum() < SAME * both.sum() else 0
 
 
 def tell_apart(
@@ -103,9 +137,42 @@ def _in_turns(
     return ()
 
 
+def number_that_tells(times: TimeArray, columns: Mapping[int, FloatArray]) -> tuple[int, ...]:
+    """The column of whole numbers that tells the rows of each time stamp apart exactly; () if none does.
+
+    A measurement may do so by chance, so a number that names series must come in one block for each, or nearly
+    all of them at every time stamp.
+    """
+    if len(columns) < 2:  # nothing would be left to fill
+        return ()
+    stamps = pd.factorize(times)[0].astype(np.int64)
+    for j, column in columns.items():
+        if np.isnan(column).any() or column.min() < 0 or (column != np.rint(column)).any():
+            continue
+        code = pd.factorize(column)[0].astype(np.int64)
+        n_series = int(code.max()) + 1
+        if n_series < 2 or 3 * n_series > len(code):
+            continue
+        if len(np.unique(code * (stamps.max() + 1) + stamps)) < len(code):
+            continue
+        in_blocks = np.count_nonzero(np.diff(code)) + 1 == n_series
+        if in_blocks or 2 * np.median(np.bincount(stamps)) > n_series:
+            return (j,)
+    return ()
+
+
 def join_ids(texts: Iterable[Iterable[str]]) -> AnyArray:
     """The id of each row (rows,), of the columns that tell series apart."""
     return np.array([" / ".join(parts) for parts in zip(*texts, strict=True)], dtype=object)
+
+
+def told_in_order(n: int, n_rows: int, time: str) -> str:
+    """What is said where rows cannot be told apart by their time."""
+    return (
+        f"{n:,} of {n_rows:,} rows have the time stamp of an earlier row and other values ({time!r} does not tell "
+        "them apart), so the rows are taken in their order, evenly spaced. If another column has the hour, name "
+        "it with the date (time); if they are several series, name what tells them apart (id)."
+    )
 
 
 def told_series(names: Iterable[str], times: TimeArray) -> str:

@@ -92,9 +92,7 @@ def look(table: Any, *, time: str | Sequence[str] | None = None, **reading: Any)
     """
     if isinstance(table, str | Path):
         return _look_at_file(table, time=time, **reading)
-    return _look_at_table(
-        table, time if isinstance(time, str) or time is None else time[0], reading.get("kind")
-    )
+    return _look_at_table(table, time, reading.get("kind"))
 
 
 def _look_at_file(source: str | Path, **reading: Any) -> Look:
@@ -113,7 +111,7 @@ def _look_at_file(source: str | Path, **reading: Any) -> Look:
     )
 
 
-def _look_at_table(table: Any, time: str | None, kind: Mapping[str, str] | None) -> Look:
+def _look_at_table(table: Any, time: str | Sequence[str] | None, kind: Mapping[str, str] | None) -> Look:
     frame = Frame.read(table, time=time)
     kinds = find_kinds(frame.values, frame.columns, times=frame.time, given=kind)
     odd = [f"{one}: counts as missing (keep_sentinels)." for one in frame.sentinels if one.sure]
@@ -124,8 +122,12 @@ def _look_at_table(table: Any, time: str | None, kind: Mapping[str, str] | None)
         values=frame.values,
         left_alone=frame.left_alone,
         suspicions=(*odd, *frame.doubts, *suspicions(frame.values, frame.columns, kinds)),
-        command=f"t1.impute(table{'' if frame.time_column is None else f', time={frame.time_column!r}'})",
+        command=f"t1.impute(table{f', time={_asked(frame.time_columns)!r}' if frame.time_columns else ''})",
     )
+
+
+def _asked(names: Sequence[str]) -> str | list[str]:
+    return names[0] if len(names) == 1 else list(names)
 
 
 def _word(path: Path) -> str:

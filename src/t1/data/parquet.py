@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import time
 from typing import IO, Any
 
 import numpy as np
 
 from t1.arrays import AnyArray, FloatArray, TimeArray
 from t1.data.data_file import DataFile, FileFill, NewRows
-from t1.data.dates import read_dates, read_numeric_dates
 from t1.data.fit import fit, fit_decimals
+from t1.data.time_columns import TimeColumns
 from t1.data.timeline import anchors
 from t1.errors import InputError
 
@@ -36,6 +37,7 @@ class ParquetFile(DataFile):
 
     table: Any = field(repr=False)  # pyarrow.Table
     compression: str
+    time_at: TimeColumns | None = field(repr=False, default=None)
 
     @property
     def all_columns(self) -> tuple[str, ...]:
@@ -96,14 +98,15 @@ class ParquetFile(DataFile):
         return table
 
     def _insert(self, pa: Any, table: Any, new: NewRows) -> Any:
-        assert self.time is not None
+        assert self.time is not None and self.time_at is not None
+        written = dict(zip(self.time_at.at, self.time_at.write(new.times), strict=True))
         after, order = anchors(self.time, self.ids, new.times, new.ids)
         given = new.extra or {}
         arrays = []
-        for field_ in table.schema:
+        for j, field_ in enumerate(table.schema):
             name = field_.name
-            if name in self.time_columns:
-                cells = _time_column(pa, field_.type, new.times, self.table.column(name))
+            if j in written:
+                cells = _time_column(pa, field_.type, new.times if len(written) == 1 else None, written[j])
             elif name in self.id_columns and new.ids is not None and self.ids is not None:
                 where = {key: row for row, key in reversed(list(enumerate(self.ids.tolist())))}
                 cells = self.table.column(name).take(
@@ -164,13 +167,16 @@ def _extra_column(pa: Any, cells: AnyArray) -> Any:
     return pa.array(cells, from_pandas=True)
 
 
-def _time_column(pa: Any, kind: Any, times: TimeArray, like: Any) -> Any:
-    if pa.types.is_timestamp(kind):
-        return pa.array(times.astype("M8[ns]").astype("i8"), type=pa.timestamp("ns", tz=kind.tz)).cast(kind)
-    if pa.types.is_date(kind):
-        return pa.array(times.astype("M8[D]")).cast(kind)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return pa.array(read_dates([cell or "" for cell in like.to_pylist()]).format.write(times), type=kind)
-    numbers = numbers_of(pa, like)
-    format_ = read_numeric_dates(numbers, [str(cell) for cell in like.to_pylist()]).format
-    return pa.array([float(text) for text in format_.write(times)]).cast(kind, safe=False)
+def _time_column(pa: Any, kind: Any, times: TimeArray | None, texts: list[str]) -> Any:
+    """New times in the type of their column; `times` are None where it holds only a part of them, as written."""
+    types = pa.types
+    if types.is_timestamp(kind) or types.is_date(kind):
+        stamps = np.array(texts, dtype="M8[ns]") if times is None else times.astype("M8[ns]")
+        if types.is_date(kind):
+            return pa.array(stamps.astype("M8[D]")).cast(kind)
+        return pa.array(stamps.astype("i8"), type=pa.timestamp("ns", tz=kind.tz)).cast(kind)
+    if types.is_time(kind):
+        return pa.array([time.fromisoformat(text) for text in texts], type=kind)
+    if types.is_string(kind) or types.is_large_string(kind):
+        return pa.array(texts, type=kind)
+    return pa.array([float(text) for text in texts]).cast(kind, safe=False)

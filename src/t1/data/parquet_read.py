@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from t1.arrays import AnyArray, FloatArray, TimeArray
+from t1.data.clocks import combine, find_clock
 from t1.data.data_file import Choice, choose
-from t1.data.dates import is_time_name, read_dates, read_numeric_dates
-from t1.data.ids import join_ids, tell_apart, told_series
+from t1.data.dates import Dates, is_time_name, read_dates, read_numeric_dates
+from t1.data.ids import join_ids, number_that_tells, repeated, tell_apart, told_series
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
 from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty
-from t1.data.time_columns import TimeSource, combine, find_parts
+from t1.data.time_columns import TimeColumns, TimeSource, find_parts
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 
@@ -49,10 +51,11 @@ def read_table(table: Any, compression: str, reading: Reading) -> ParquetFile:
         raise InputError(f"several columns are named {twice!r}.", cure="Give every column a name of its own.")
     choice = choose(names, reading)
     problems: list[str] = []
-    time_at, times, form = _find_time(pa, table, choice, reading)
+    time = _find_time(pa, table, choice, reading)
+    time_at = () if time is None else time.at
     passed: dict[str, str] = {}
-    values, at = _find_numeric(pa, table, choice, reading, time_at, passed, problems)
-    id_at, ids, said = _find_ids(pa, table, choice, times, time_at)
+    id_at, ids, said = _find_ids(pa, table, choice, time)
+    values, at = _find_numeric(pa, table, choice, reading, {*time_at, *id_at}, passed, problems)
     if len(time_at) == 1 and (zone := getattr(table.schema.field(time_at[0]).type, "tz", None)):
         said.append(f"times are in {zone}")
     if not choice.named:
@@ -60,15 +63,15 @@ def read_table(table: Any, compression: str, reading: Reading) -> ParquetFile:
             j for j, name in enumerate(names) if passed.get(name, "").startswith("holds") and j not in id_at
         ]
         problems += _empty_cells(pa, table, left)
-    kept = tuple(names[j] for j in at if j not in id_at)
+    kept = tuple(names[j] for j in at)
     sentinels = take_out_sentinels(values, kept, reading.keep_sentinels)
     return ParquetFile(
         values=values,
         columns=kept,
         decimals=tuple(_decimals(pa, table.schema.field(j).type) for j in at),
-        time=times,
-        time_columns=tuple(names[j] for j in time_at),
-        time_format=form,
+        time=None if time is None else time.times,
+        time_columns=tuple(names[j] for j in sorted(time_at)),
+        time_format=None if time is None else time.format,
         ids=ids,
         id_columns=tuple(names[j] for j in id_at),
         passed_through=passed,
@@ -78,6 +81,7 @@ def read_table(table: Any, compression: str, reading: Reading) -> ParquetFile:
         kind=reading.kind,
         table=table,
         compression=compression,
+        time_at=time,
     )
 
 
@@ -86,7 +90,7 @@ def _find_numeric(
     table: Any,
     choice: Choice,
     reading: Reading,
-    time_at: tuple[int, ...],
+    taken: set[int],
     passed: dict[str, str],
     problems: list[str],
 ) -> tuple[FloatArray, list[int]]:
@@ -96,7 +100,7 @@ def _find_numeric(
     at: list[int] = []
     numbers = np.empty((len(table), sum(is_numeric(pa, kind) for kind in table.schema.types)))
     for j, name in enumerate(names):
-        if j in time_at or j in choice.id:
+        if j in taken:
             continue
         if why := _not_filled(pa, table.schema.field(j), choice, j in choice.wanted):
             passed[name] = why
@@ -181,7 +185,7 @@ def _decimals(pa: Any, kind: Any) -> int:
 
 
 def _find_ids(
-    pa: Any, table: Any, choice: Choice, times: TimeArray | None, time_at: tuple[int, ...]
+    pa: Any, table: Any, choice: Choice, time: TimeColumns | None
 ) -> tuple[tuple[int, ...], AnyArray | None, list[str]]:
     """The columns that tell series apart, each row's id, and what to say about it."""
 
@@ -189,12 +193,16 @@ def _find_ids(
         return ["" if cell is None else str(cell) for cell in table.column(j).to_pylist()]
 
     at, said = choice.id, []
-    if not at and times is not None and not choice.named:
+    if not at and time is not None and not choice.named:
         kinds = table.schema.types
-        words = [j for j, kind in enumerate(kinds) if _is_text(pa, kind) and j not in time_at]
-        at = tell_apart(times, {j: (table.column_names[j], texts) for j in words})
+        free = [j for j in range(len(kinds)) if j not in time.at]
+        words = [j for j in free if _is_text(pa, kinds[j])]
+        at = tell_apart(time.times, {j: (table.column_names[j], texts) for j in words})
+        if not at and repeated(time.times):
+            numbers = {j: numbers_of(pa, table.column(j)) for j in free if is_numeric(pa, kinds[j])}
+            at = number_that_tells(time.times, numbers)
         if at:
-            said.append(told_series((table.column_names[j] for j in at), times))
+            said.append(told_series((table.column_names[j] for j in at), time.times))
     if not at:
         return (), None, said
     return at, join_ids(map(texts, at)), said
@@ -204,10 +212,8 @@ def _is_text(pa: Any, kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind))
 
 
-def _find_time(
-    pa: Any, table: Any, choice: Choice, reading: Reading
-) -> tuple[tuple[int, ...], TimeArray | None, TimeFormat | None]:
-    """The columns that say when, their times, and the format of text."""
+def _find_time(pa: Any, table: Any, choice: Choice, reading: Reading) -> TimeColumns | None:
+    """The columns that say when, their times, and how they are written."""
     names = table.column_names
 
     def numbers(j: int) -> FloatArray | None:
@@ -217,44 +223,41 @@ def _find_time(
     def texts(j: int) -> list[str]:
         return ["" if cell is None else f"{cell}".removesuffix(".0") for cell in table.column(j).to_pylist()]
 
+    source = TimeSource(names, texts, numbers)
     if len(choice.time) > 1:
-        both = combine(
-            TimeSource(names, texts, numbers),
-            choice.time,
-            day_first=reading.dayfirst,
-            pattern=reading.time_format,
-        )
+        both = combine(source, choice.time, day_first=reading.dayfirst, pattern=reading.time_format)
         if both is None:
             raise InputError(
                 f"{' and '.join(names[j] for j in choice.time)} together are no time.",
                 cure="Name a date and a clock, or year, month, day and hour.",
                 option="time",
             )
-        return both.at, both.times, both.format
+        return both
     if choice.time:
         found = _times(pa, table, choice.time[0], reading, named=True)
-        if found is None or np.isnat(found[0]).any():
-            row = 0 if found is None else int(np.isnat(found[0]).argmax())
+        if found is None or np.isnat(found.times).any():
+            row = 0 if found is None else int(np.isnat(found.times).argmax())
             raise InputError(
                 f"row {row} (the first is 0) of the time column {names[choice.time[0]]!r} has "
                 f"{table.column(choice.time[0])[row].as_py()!r}, which is no date.",
                 cure="Correct it, or name another column.",
                 option="time",
             )
-        return choice.time, *found
+        return TimeColumns(choice.time, found.times, (found.format,))
     taken = {*choice.id, *(choice.wanted if choice.named else ())}
     for j in sorted(range(len(names)), key=lambda j: not is_time_name(names[j])):
         if j not in taken:
             found = _times(pa, table, j, reading, named=is_time_name(names[j]))
-            if found is not None and not np.isnat(found[0]).any():
-                return (j,), *found
-    parts = None if choice.named else find_parts(TimeSource(names, texts, numbers), named=True)
-    return (parts.at, parts.times, parts.format) if parts is not None else ((), None, None)
+            if found is not None and not np.isnat(found.times).any():
+                zone = getattr(table.schema.field(j).type, "tz", None)
+                typed = not found.format.pattern and not found.format.unit
+                plain = replace(found, format=TimeFormat("%Y-%m-%d")) if typed else found
+                both = find_clock(source, j, plain) if zone is None else None
+                return both or TimeColumns((j,), found.times, (found.format,))
+    return None if choice.named else find_parts(source, named=True)
 
 
-def _times(
-    pa: Any, table: Any, j: int, reading: Reading, *, named: bool
-) -> tuple[TimeArray, TimeFormat | None] | None:
+def _times(pa: Any, table: Any, j: int, reading: Reading, *, named: bool) -> Dates | None:
     column = table.column(j)
     kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
@@ -262,17 +265,15 @@ def _times(
             times: TimeArray = np.asarray(column.cast(pa.timestamp("ns")).to_numpy()).astype("M8[ns]")
         except pa.ArrowInvalid:
             return None  # outside the years that nanoseconds can count
-        return times, None
+        return Dates(times, TimeFormat())
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         texts = [cell or "" for cell in column.to_pylist()]
         some = read_dates([text for text in texts[:50] if text] or [""], pattern=reading.time_format)
         if np.isnat(some.times).any():
             return None
-        dates = read_dates(texts, day_first=reading.dayfirst, pattern=reading.time_format)
-        return dates.times, dates.format
+        return read_dates(texts, day_first=reading.dayfirst, pattern=reading.time_format)
     if named and is_numeric(pa, kind) and not column.null_count:
         numbers = numbers_of(pa, column)
         if np.isfinite(numbers).all():
-            dates = read_numeric_dates(numbers, [str(cell) for cell in column.to_pylist()])
-            return dates.times, dates.format
+            return read_numeric_dates(numbers, [str(cell) for cell in column.to_pylist()])
     return None

@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from t1.data.data_file import DataFile, FileFill, container
+from t1.data.in_order import in_order
 from t1.data.reading import Reading
 from t1.data.reshape import reshape
 from t1.data.sentinels import drop_sentinels
@@ -107,7 +108,7 @@ def upright(file: DataFile, reading: Reading) -> DataFile:
             cure="Turn it into one row per time stamp first.",
             option="memory",
         )
-    return file
+    return in_order(file)
 
 
 def open_pieces(source: str | Path, options: Mapping[str, Any]) -> Pieces:

@@ -1,4 +1,4 @@
-"""The time of a table that keeps it in several columns: a date and a clock, or year, month, day, hour."""
+"""The time of a table that keeps it in several columns: year, month, day, hour; a date and a clock as one text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from t1.arrays import FloatArray, IntArray, TimeArray
-from t1.data.dates import read_dates
+from t1.data.dates import Dates, read_dates
 from t1.data.time_format import TimeFormat
 
-CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?")
 WORDS = {
     "year": "year yr yy yyyy jahr año ano annee année",
     "month": "month mo mm mon monat mes mois",
@@ -89,73 +88,39 @@ class TimeSource:
     numbers: Callable[[int], FloatArray | None]  # None for a column of text
 
 
-def combine(
-    source: TimeSource, at: Sequence[int], *, day_first: bool | None, pattern: str | None
-) -> TimeColumns | None:
-    """Columns that the user names together: a date and a clock, or the parts of a date by their names."""
-    parts = [_part(source.names[j]) for j in at]
-    if "year" in parts or ("date" in parts and set(parts) & {"hour", "hhmm"}):
-        found = _compose(source, _assign(source.names, at))
-        if found is not None:
-            return found
-    for order in (at, at[::-1]):  # a clock may stand before its date
-        found = _join(source, order, day_first=day_first, pattern=pattern)
-        if found is not None:
-            return found
-    return None
-
-
 def find_parts(source: TimeSource, *, named: bool) -> TimeColumns | None:
     """Year, month, day and the like among the columns: by their names, or in front of a file without any."""
     if not named:
         for parts in UNNAMED:
             if len(parts) < len(source.names):
-                found = _compose(source, {part: j for j, part in enumerate(parts)})
+                found = compose(source, {part: j for j, part in enumerate(parts)})
                 if found is not None and (np.diff(found.times) > np.timedelta64(0)).all():
                     return found
         return None
-    found_at = _assign(source.names, range(len(source.names)))
+    found_at = assign(source.names, range(len(source.names)))
     if "year" not in found_at:
         return None
     if "month" not in found_at and "doy" not in found_at:
         return _years(source, found_at["year"])
-    return _compose(source, found_at)
+    return compose(source, found_at)
 
 
-def find_clock(source: TimeSource, date: int, *, day_first: bool | None) -> TimeColumns | None:
-    """A clock, or an hour, beside a column of dates."""
-    beside = sorted((j for j in range(len(source.names)) if j != date), key=lambda j: abs(j - date))
-    for j in beside[:4]:
-        part = _part(source.names[j])
-        if source.numbers(j) is None:
-            texts = source.texts(j)
-            if texts and all(CLOCK.fullmatch(text) for text in texts):
-                return _join(source, (date, j), day_first=day_first, pattern=None)
-        elif part in ("hour", "hhmm", "clock"):
-            return _compose(source, {"date": date, "hhmm" if _is_hhmm(source, j) else "hour": j})
-    return None
-
-
-def _part(name: str) -> str | None:
+def part_of(name: str) -> str | None:
+    """What part of a time a column is by its name: year, month, hour and so on; None if none."""
     bare = re.sub(r"\(.*?\)|\[.*?\]", "", name).strip(" #").lower()
     return PARTS.get(re.sub(r"[^a-zñé]+", "_", bare).strip("_"))
 
 
-def _assign(names: Sequence[str], at: Sequence[int] | range) -> dict[str, int]:
+def assign(names: Sequence[str], at: Sequence[int] | range) -> dict[str, int]:
     """Which column is which part; MM is the month, the second of two is the minute."""
     found: dict[str, int] = {}
     for j in at:
-        part = _part(names[j])
+        part = part_of(names[j])
         if part == "month" and "month" in found and names[j].strip().lower() == "mm":
             part = "minute"
         if part is not None and part not in found:
             found[part] = j
     return found
-
-
-def _is_hhmm(source: TimeSource, j: int) -> bool:
-    numbers = source.numbers(j)
-    return numbers is not None and bool(np.nanmax(numbers) > 24 and (numbers % 100 < 60).all())
 
 
 def _years(source: TimeSource, j: int) -> TimeColumns | None:
@@ -167,42 +132,40 @@ def _years(source: TimeSource, j: int) -> TimeColumns | None:
     return TimeColumns((j,), (numbers - 1970).astype("M8[Y]").astype("M8[ns]"), (TimeFormat(unit="year"),))
 
 
-def _whole(source: TimeSource, j: int, low: float, high: float) -> IntArray | None:
+def whole_numbers(source: TimeSource, j: int, low: float, high: float) -> IntArray | None:
+    """A column of whole numbers in a range, none missing; None if it is anything else."""
     numbers = source.numbers(j)
     if numbers is None or not len(numbers) or np.isnan(numbers).any() or (numbers != np.floor(numbers)).any():
         return None
     return numbers.astype(np.int64) if low <= numbers.min() and numbers.max() <= high else None
 
 
-def _compose(source: TimeSource, at: dict[str, int]) -> TimeColumns | None:
-    """The times of a date's parts, if all of them are what their names say."""
+def compose(source: TimeSource, at: dict[str, int], dates: Dates | None = None) -> TimeColumns | None:
+    """The times of a date's parts, if all of them are what their names say; `dates` are those of "date"."""
     used: dict[str, int] = {}
-    if "date" in at and "year" not in at:
-        dates = read_dates(source.texts(at["date"]))
-        if np.isnat(dates.times).any():
-            return None
-        times, first = dates.times.astype("M8[ns]"), dates.format
+    if "date" in at and dates is not None:
+        times, first = dates.times.astype("M8[ns]"), replace(dates.format, midnight=True)
         used["date"] = at["date"]
     else:
-        years = _whole(source, at["year"], 0, 2500)
+        years = whole_numbers(source, at["year"], 0, 2500)
         if years is None or ((years > 99) & (years < 1500)).any():
             return None
         short = bool((years < 100).all())
         years = np.where(years < 100, np.where(years < 70, years + 2000, years + 1900), years)
         used["year"], first = at["year"], TimeFormat("%y" if short else "%Y")
         days = (years - 1970).astype("M8[Y]")
-        if "month" in at and (months := _whole(source, at["month"], 1, 12)) is not None:
+        if "month" in at and (months := whole_numbers(source, at["month"], 1, 12)) is not None:
             used["month"] = at["month"]
             stamps = days.astype("M8[M]") + (months - 1)
             times = stamps.astype("M8[ns]")
             if "day" in at:
-                if (of_month := _whole(source, at["day"], 1, 31)) is None:
+                if (of_month := whole_numbers(source, at["day"], 1, 31)) is None:
                     return None
                 used["day"] = at["day"]
                 times = (stamps.astype("M8[D]") + (of_month - 1)).astype("M8[ns]")
             if "doy" in at:
                 used["doy"] = at["doy"]
-        elif "doy" in at and (of_year := _whole(source, at["doy"], 1, 366)) is not None:
+        elif "doy" in at and (of_year := whole_numbers(source, at["doy"], 1, 366)) is not None:
             used["doy"] = at["doy"]
             times = (days.astype("M8[D]") + (of_year - 1)).astype("M8[ns]")
         else:
@@ -211,7 +174,7 @@ def _compose(source: TimeSource, at: dict[str, int]) -> TimeColumns | None:
     for part in ("hhmm", "hour", "minute", "second"):
         if part not in at or (part == "minute" and "hour" not in used):
             continue
-        clock = _whole(source, at[part], 0, 2400 if part == "hhmm" else RANGES[part][1])
+        clock = whole_numbers(source, at[part], 0, 2400 if part == "hhmm" else RANGES[part][1])
         if clock is None:
             continue
         seconds = clock // 100 * 3600 + clock % 100 * 60 if part == "hhmm" else clock * SIZES[part]
@@ -223,6 +186,7 @@ def _compose(source: TimeSource, at: dict[str, int]) -> TimeColumns | None:
         own = first if part in ("date", "year") else TimeFormat(PATTERNS[part])
         texts = [text for text in source.texts(j)[:5000] if text]
         width = min(map(len, texts), default=0)
+        own = replace(own, offset=first.offset)
         if part != "date" and width < {"hhmm": 4, "doy": 3}.get(part, 2):
             own = replace(own, bare=frozenset("mdHMSjy"), strip=part == "hhmm")
         if part in ("hour", "hhmm") and latest >= 24 * 3600:
@@ -231,11 +195,14 @@ def _compose(source: TimeSource, at: dict[str, int]) -> TimeColumns | None:
     return TimeColumns(tuple(used.values()), times, tuple(formats))
 
 
-def _join(
+def join(
     source: TimeSource, at: Sequence[int], *, day_first: bool | None, pattern: str | None
 ) -> TimeColumns | None:
     """A date and a clock read as one text, and written as two."""
-    texts = [" ".join(parts) for parts in zip(*(source.texts(j) for j in at), strict=True)]
+    rows = list(zip(*(source.texts(j) for j in at), strict=True))
+    if not all(map(all, rows)):  # a date whose clock is not given is no midnight
+        return None
+    texts = [" ".join(parts) for parts in rows]
     dates = read_dates(texts, day_first=day_first, pattern=pattern)
     if np.isnat(dates.times).any():
         return None

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from t1.arrays import TimeArray
 
-FIELD = re.compile(r"%([YymdHIMSfpbBjzGVq])")
+FIELD = re.compile(r"%([YymdHIMSfpaAbBjzGVq])")
 DAY = 86_400 * 10**9  # nanoseconds
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
+EXCEL_EPOCH = -25_569 * DAY  # 1899-12-30 in nanoseconds of 1970
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -20,26 +22,39 @@ class TimeFormat:
     """A strptime pattern, or a unit of numbers. Times with a zone are UTC, `offset` apart from the file's."""
 
     pattern: str = ""
-    unit: str = ""  # s, ms, us, ns, year, decimal year, or step for numbers that just count
+    unit: str = ""  # s, ms, us, ns, year, decimal year, excel day, part (of a day), or step for numbers that just count
     bare: frozenset[str] = frozenset()  # fields without leading zeros
-    fraction: int = 6  # digits of %f, or of a decimal year
+    fraction: int = 6  # digits of %f, of a decimal year or an excel day
     suffix: str = ""  # a time zone that all dates share
     offset: int = 0  # nanoseconds that the file's clock is ahead of UTC
     lower: bool = False  # am and pm rather than AM and PM
     strip: bool = False  # a clock such as 30 for 00:30
     midnight_24: bool = False  # the end of a day is written 24:00
+    midnight: bool = False  # the clock of its dates always says midnight: another column has the hour
+    part: tuple[int, int, int] = (
+        0,
+        0,
+        0,
+    )  # of numbered parts: nanoseconds of one, of all, and the first number
+    no_midnight: bool = False  # midnight is written as the date alone, as Excel exports it
+    months: tuple[str, ...] = tuple(MONTHS.split())  # their names
     span: int = 0  # nanoseconds: each cell is start/end, and this far apart
+    between: str = "/"  # the start and the end
+    end: str = ""  # the pattern of the end, where it is not that of the start
     month_part: float | None = None  # decimal years of a monthly series: where in its month each one lies
 
     def write(self, times: TimeArray) -> list[str]:
         """The dates as text, each as the column itself would have it."""
         times = shifted(times, self.offset)
+        if self.midnight:
+            times = times.astype("M8[D]").astype("M8[ns]")
         if self.unit:
             return [self._number(time) for time in times]
         texts = [self._text(pd.Timestamp(time)) for time in times]
         if self.span:
-            ends = [self._text(pd.Timestamp(time)) for time in shifted(times, self.span)]
-            texts = [f"{start}/{end}" for start, end in zip(texts, ends, strict=True)]
+            last = replace(self, pattern=self.end or self.pattern)
+            ends = [last._text(pd.Timestamp(time)) for time in shifted(times, self.span)]
+            texts = [f"{start}{self.between}{end}" for start, end in zip(texts, ends, strict=True)]
         return texts
 
     @property
@@ -55,6 +70,11 @@ class TimeFormat:
         if self.unit == "decimal year":
             return f"{to_decimal_year(time, self.month_part):.{self.fraction}f}"
         count = int(time.astype(np.int64))
+        if self.unit == "excel day":
+            return f"{(count - EXCEL_EPOCH) / DAY:.{self.fraction}f}"
+        if self.unit == "part":
+            length, whole, first = self.part
+            return str(count % whole // length + first)
         if self.unit != "step":
             return str(count // UNITS[self.unit])
         return str(count // 10**9) if count % 10**9 == 0 else repr(count / 1e9)
@@ -72,6 +92,8 @@ class TimeFormat:
                 return "+0000"
             if letter == "q":
                 return str(time.quarter)
+            if letter in "bB":
+                return self.months[time.month - 1]
             text = "24" if ends_day and letter == "H" else time.strftime(f"%{letter}")
             if letter == "Y":
                 text = text.zfill(4)
@@ -79,8 +101,18 @@ class TimeFormat:
                 text = text.lstrip("0") or "0"
             return text.lower() if letter == "p" and self.lower else text
 
-        text = FIELD.sub(field, self.pattern)
+        bare = self.no_midnight and time == time.normalize()
+        text = FIELD.sub(field, without_clock(self.pattern) if bare else self.pattern)
         return ((text.lstrip("0") or "0") if self.strip else text) + self.suffix
+
+
+def without_clock(pattern: str) -> str:
+    """The part of a pattern before the hour and the sign in front of it.
+
+    >>> without_clock("%d.%m.%Y %H:%M"), without_clock("%Y%m%d%H")
+    ('%d.%m.%Y', '%Y%m%d')
+    """
+    return re.split(r"(?:(?<!%)[T_]|[^%\w])?%[HI]", pattern)[0]
 
 
 def shifted(times: TimeArray, nanoseconds: int) -> TimeArray:

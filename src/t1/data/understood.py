@@ -52,11 +52,11 @@ def spoken_sentinels(found: Sequence[Sentinel]) -> list[str]:
     return [f"{value:g} counts as missing ({n:,} cells)" for value, n in counts.most_common()]
 
 
-def spoken_time(name: str | None, times: TimeArray | None) -> str:
-    """When the rows of a dataframe are; `name` is the column that says so, None for its index."""
+def spoken_time(names: Sequence[str], times: TimeArray | None) -> str:
+    """When the rows of a dataframe are; `names` are the columns that say so, none for its index."""
     if times is None:
         return "no time column: rows are taken in their order"
-    where = "the index" if name is None else f"column '{name}'"
+    where = f"column{'s' * (len(names) > 1)} {_quoted(names)}" if names else "the index"
     return ", ".join(part for part in (f"time: {where}", usual_step(times, None)) if part)
 
 
@@ -114,5 +114,5 @@ def _columns(file: DataFile) -> str:
     return ", ".join(parts)
 
 
-def _quoted(names: tuple[str, ...]) -> str:
+def _quoted(names: Sequence[str]) -> str:
     return " + ".join(f"'{name}'" for name in names)

@@ -14,7 +14,7 @@ from t1.data.csv.styles import MISSING, Style, find_powers, find_style, may_have
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
-from t1.data.ids import is_id_name, join_ids, repeated, tell_apart, told_series
+from t1.data.ids import is_id_name, join_ids, number_that_tells, repeated, tell_apart, told_series
 from t1.data.reading import Reading
 from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty
 from t1.data.time_columns import TimeColumns, TimeSource
@@ -79,15 +79,13 @@ class TextSheet:
         """The columns that tell series apart, and each row's id."""
         at = self.choice.id
         if not at and time is not None and not self.choice.named:
-            n = repeated(time.times)
+            again = repeated(time.times)
             free = [j for j in range(len(self.names)) if j not in time.at]
-            texts = [j for j in free if (self._may_tell_apart(j) if n else self._is_text(j))]
+            texts = [j for j in free if (self._may_tell_apart(j) if again else self._is_text(j))]
             at = tell_apart(time.times, {j: (self.names[j], self.all_texts) for j in texts})
-            if not at and n:
-                self.problems.append(
-                    f"{n} rows have the time stamp of an earlier row, and no column tells them apart; "
-                    "if they are several series, name what does (id)."
-                )
+            if not at and again:
+                numbers = {j: column for j in free if (column := self.whole_column(j)) is not None}
+                at = number_that_tells(time.times, numbers)
             if at:
                 self.said.append(told_series((self.names[j] for j in at), time.times))
         if not at:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from t1.arrays import FloatArray
+from t1.data.clocks import combine, find_clock
 from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
-from t1.data.time_columns import TimeColumns, combine, find_clock, find_parts
+from t1.data.time_columns import TimeColumns, find_parts
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 
 if TYPE_CHECKING:
     from t1.data.csv.columns import TextSheet
 
-NO_CLOCK = ("%H", "%I")
 EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")
 COUNT_NAMES = ("t", "elapsed", "elapsed_time", "time_s", "time (s)", "time [s]", "seconds", "t (s)", "t [s]")
 STAMP = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])([0-5]\d([0-5]\d)?)?")
@@ -56,7 +56,8 @@ class TimeFinder:
                 i = int(bad.argmax())
                 found.append(
                     f"column {self.sheet.names[j]!r} looks like the time, but line {self.sheet.cells.line(i)} has "
-                    f"{texts[i][:40]!r}; the rows are taken in their order."
+                    f"{texts[i][:40]!r}; the rows are taken in their order. If that is a date, say how dates are "
+                    "written (time_format)."
                 )
         numeric = None if self.sheet.choice.named else self._numeric_time([j for j in free if j not in named])
         if numeric is not None:
@@ -88,11 +89,8 @@ class TimeFinder:
 
     def _with_clock(self, j: int, dates: Dates) -> TimeColumns:
         """A column of dates together with the clock beside it, if the dates have none themselves."""
-        alone = TimeColumns((j,), dates.times, (dates.format,), dates.note)
-        if dates.format.unit or any(clock in dates.format.pattern for clock in NO_CLOCK):
-            return alone
-        both = find_clock(self.sheet.source, j, day_first=self.sheet.reading.dayfirst)
-        return alone if both is None or np.isnat(both.times).any() else both
+        both = find_clock(self.sheet.source, j, dates)
+        return both or TimeColumns((j,), dates.times, (dates.format,), dates.note)
 
     def _dates(self, j: int) -> tuple[Dates, list[str]]:
         texts = self.sheet.all_texts(j)
@@ -103,7 +101,8 @@ class TimeFinder:
             if np.isnan(column).any():
                 nothing = np.where(np.isnan(column), np.datetime64("NaT"), np.datetime64(0, "ns"))
                 return Dates(nothing, TimeFormat()), texts
-            return read_numeric_dates(column, texts), texts
+            serial = self.sheet.names[j].strip().lower() not in COUNT_NAMES
+            return read_numeric_dates(column, texts, serial=serial), texts
         return read_dates(texts, day_first=self.sheet.reading.dayfirst), texts
 
     def _explicit_time(self, at: tuple[int, ...]) -> TimeColumns:

@@ -1,0 +1,174 @@
+"""The clock of dates that have none: 18:00 in another column, an hour, or the number of a part of the day."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from t1.arrays import IntArray, TimeArray
+from t1.data.dates import Dates, read_dates
+from t1.data.ids import is_id_name
+from t1.data.time_columns import (
+    TimeColumns,
+    TimeSource,
+    assign,
+    compose,
+    join,
+    part_of,
+    whole_numbers,
+)
+from t1.data.time_format import DAY, TimeFormat, shifted
+
+CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?")
+OWN_CLOCK = re.compile(r"[T ]\d{1,2}[:.]\d{2}.*")  # behind a date
+PART_NAME = re.compile(
+    r"hour|period|interval|slot|block|stunde|hora\b|heure|uur|(?<![a-z])(h[eb]|hr|sp|ptu|mtu)(?![a-z])",
+    re.IGNORECASE,
+)
+HOUR = DAY // 24
+USUAL_PARTS = {DAY: (24, 48, 96, 144, 288, 1440), HOUR: (4, 6, 12, 60)}  # where the name does not tell
+BESIDE = 8  # columns that are looked at, the nearest first
+FULL = 0.75  # of all numbered parts must be there: rows may be absent
+
+
+def combine(
+    source: TimeSource, at: Sequence[int], *, day_first: bool | None, pattern: str | None
+) -> TimeColumns | None:
+    """Columns that the user names together: a date and a clock, or the parts of a date by their names."""
+    parts = [part_of(source.names[j]) for j in at]
+    if "year" in parts:
+        found = compose(source, assign(source.names, at))
+        if found is not None:
+            return found
+    for order in (at, at[::-1]):  # a clock may stand before its date
+        dates = read_dates(source.texts(order[0]), day_first=day_first)
+        if pattern is None and not np.isnat(dates.times).any():
+            found = find_clock(source, order[0], dates, beside=order[1:], named=True)
+            if found is not None:
+                return found
+        found = join(source, order, day_first=day_first, pattern=pattern)
+        if found is not None:
+            return found
+    return None
+
+
+def find_clock(
+    source: TimeSource,
+    date: int,
+    dates: Dates,
+    *,
+    beside: Sequence[int] | None = None,
+    named: bool = False,
+) -> TimeColumns | None:
+    """The clock beside a column of dates, if these have none of their own or always midnight's.
+
+    With `named` the columns `beside` are what the user says, so that their names need not tell.
+    """
+    local = shifted(dates.times, dates.format.offset)
+    if dates.format.unit not in ("", "excel day") or dates.format.span:
+        return None
+    if np.isnat(local).any() or (local != local.astype("M8[D]")).any():
+        return None
+    if beside is None:
+        others = (j for j in range(len(source.names)) if j != date)
+        beside = sorted(others, key=lambda j: abs(j - date))[:BESIDE]
+    for j in beside:
+        if source.numbers(j) is None:
+            texts = source.texts(j)
+            if texts and all(CLOCK.fullmatch(text) for text in texts):
+                return _with_texts(source, (date, j), dates)
+        elif part_of(source.names[j]) in ("hour", "hhmm", "clock"):
+            which = "hhmm" if _is_hhmm(source, j) else "hour"
+            found = compose(source, {"date": date, which: j}, dates)
+            if found is not None and len(found.at) > 1:
+                return _finer(source, found, beside, named=named)
+    for j in beside:
+        found = _with_parts(source, TimeColumns((date,), dates.times, (dates.format,)), j, DAY, named=named)
+        if found is not None:
+            return _finer(source, found, beside, named=named)
+    return None
+
+
+def _with_texts(source: TimeSource, at: tuple[int, int], dates: Dates) -> TimeColumns | None:
+    """A date and a clock read as one text; a midnight that stands behind the date is taken off first."""
+
+    def texts(j: int) -> list[str]:
+        given = source.texts(j)
+        return [OWN_CLOCK.sub("", text) for text in given] if j == at[0] else given
+
+    bare = replace(source, texts=texts)
+    found = join(bare, at, day_first=dates.format.day_first, pattern=None)
+    if found is None:
+        return None
+    offset = dates.format.offset
+    clock = replace(found.formats[1], offset=offset)
+    form = replace(dates.format, midnight=True)
+    return replace(found, times=shifted(found.times, -offset), formats=(form, clock), note=dates.note)
+
+
+def _finer(source: TimeSource, found: TimeColumns, beside: Sequence[int], *, named: bool) -> TimeColumns:
+    """The same with the minute, or the part of the hour, where hours repeat without it."""
+    if len(found.at) < 2 or _distinct(found.times) == len(found.times):
+        return found
+    for j in beside:
+        if j in found.at:
+            continue
+        minutes = whole_numbers(source, j, 0, 59) if part_of(source.names[j]) == "minute" else None
+        if minutes is not None and (found.times == found.times.astype("M8[h]")).all():
+            times = found.times + (minutes * 60 * 10**9).astype("m8[ns]")
+            texts = source.texts(j)[:5000]
+            bare = frozenset("M") if min(map(len, texts)) < 2 else frozenset()
+            own = TimeFormat("%M", bare=bare, offset=found.format.offset)
+            return replace(found, at=(*found.at, j), times=times, formats=(*found.formats, own))
+        finer = _with_parts(source, found, j, HOUR, named=named)
+        if finer is not None:
+            return finer
+    return found
+
+
+def _with_parts(
+    source: TimeSource, found: TimeColumns, j: int, whole: int, *, named: bool
+) -> TimeColumns | None:
+    """Times with the numbered part of their day or hour: a column that runs from 0 or 1 to n in each of them."""
+    numbers = whole_numbers(source, j, 0, 1600)
+    if numbers is None or numbers.min() > 1 or _distinct(found.times) == len(numbers):
+        return None
+    first, told = int(numbers.min()), named or PART_NAME.search(source.names[j]) is not None
+    n_parts = _count_parts(found.times, numbers - first, whole)
+    if n_parts is None or (not told and (n_parts not in USUAL_PARTS[whole] or is_id_name(source.names[j]))):
+        return None
+    length = whole // n_parts
+    times = found.times + ((numbers - first) * length).astype("m8[ns]")
+    if not told and _distinct(times) < len(times):
+        return None
+    own = TimeFormat(unit="part", part=(length, whole, first), offset=found.format.offset)
+    formats = (replace(found.formats[0], midnight=True), *found.formats[1:])
+    return TimeColumns((*found.at, j), times, (*formats, own), found.note)
+
+
+def _count_parts(times: TimeArray, numbers: IntArray, whole: int) -> int | None:
+    """Into how many parts days or hours are divided, if numbers from 0 on run through all of them."""
+    _, days = np.unique(times, return_inverse=True)
+    highest = np.zeros(days.max() + 1, dtype=np.int64)
+    np.maximum.at(highest, days, numbers)
+    kinds, counts = np.unique(highest, return_counts=True)
+    n_parts = int(kinds[counts.argmax()]) + 1
+    # a day of 25 hours has one part more, and where clocks go forward one lacks
+    if n_parts < 2 or whole % n_parts or numbers.max() >= n_parts * 1.1:
+        return None
+    pairs = np.unique(days * (int(numbers.max()) + 1) + numbers)
+    inner = max(len(highest) - 2, 0)  # the first and the last day may be cut
+    needed = FULL * n_parts * inner if inner else n_parts
+    return n_parts if len(pairs) >= needed else None
+
+
+def _distinct(times: TimeArray) -> int:
+    return len(np.unique(times))
+
+
+def _is_hhmm(source: TimeSource, j: int) -> bool:
+    numbers = source.numbers(j)
+    return numbers is not None and bool(np.nanmax(numbers) > 24 and (numbers % 100 < 60).all())
