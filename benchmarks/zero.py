@@ -230,7 +230,8 @@ def ours(panel: Panel, truth: np.ndarray, hidden: np.ndarray, tune: float, have:
 def probe(panel: Panel, truth: np.ndarray, hidden: np.ndarray, weights: str) -> list[dict]:
     """T1 alone, zero-shot, from other weights."""
     began = time.perf_counter()
-    values = fit_of("t1")(panel, Learning(weights=weights)).fill(panel).values
+    learning = Learning(weights=weights, periods=find_periods(panel))
+    values = fit_of("t1")(panel, learning).fill(panel).values
     seconds = time.perf_counter() - began
     linear = fit_of("linear")(panel, Learning()).fill(panel).values
     values = np.where(np.isfinite(values), values, linear)
