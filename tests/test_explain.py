@@ -157,6 +157,10 @@ def test_a_column_without_any_value_has_no_fill(plant):
     table = plant.assign(dead=np.nan)
     with pytest.raises(InputError, match="no value of 'dead' is known"):
         t1.explain(table, "dead", 61, method="linear", budget="fast")
+    table = plant.assign(station_id=np.repeat([4711.0, 12.0, 9001.0], 200))
+    table.iloc[60:64, -1] = np.nan
+    with pytest.raises(InputError, match="'station_id' is taken for an id, so it was not filled"):
+        t1.explain(table, "station_id", 61, method="linear", budget="fast")
 
 
 def test_rows_are_needed_where_there_is_no_time():

@@ -289,8 +289,11 @@ def _column(panel: Panel, column: str | int) -> int:
 def _check(judged: JudgedFill, panel: Panel, j: int, row: int, span: slice) -> None:
     name = panel.columns[j]
     if not judged.alive[j]:
+        named = panel.observed[:, j].any()
         raise InputError(
-            f"{name!r} was not filled: no value of it is known, or it is taken for an id",
+            f"{name!r} is taken for an id, so it was not filled"
+            if named
+            else f"no value of {name!r} is known, so it was not filled",
             cure="Choose another column.",
             option="column",
         )
