@@ -99,9 +99,9 @@ def test_a_long_budget_grows_more_and_less_again_where_that_takes_too_long(monke
     def n_trees(budget: Budget | None) -> int:
         return len(TreesFill.fit(panel, Learning(budget=budget)).columns[2].forest.roots)
 
-    assert n_trees(Budget(40.0)) == 50
+    assert n_trees(Budget(90.0)) == 50
     assert n_trees(Budget(1000.0)) == n_trees(None) == 80
-    assert n_trees(Budget(90.0, cores=2)) == 50  # of two cores: three quarters of a minute for who waits
+    assert n_trees(Budget(190.0, cores=2)) == 50  # of two cores: a minute and a half for who waits
     fit = TreesFill._fit.__func__
 
     def too_slow(cls, panel, learning, effort):

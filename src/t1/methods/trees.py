@@ -29,8 +29,7 @@ USUAL_GAPS = np.array([1, 1, 1, 4, 24])  # lengths for a column without gaps
 DAY = 24  # rows of a season from which on it may be a day: which one of seven then matters, where people live
 RARE = 0.01  # the share of misses, at each end, that are taken for the largest of the others
 MOST_DEVIATIONS = 1e6  # of a feature: what is further out is no number that 32 bits can tell apart
-LONG = 50.0  # seconds of a budget from which on more is learned
-FITS = 2.5  # it is judged, learns again from all cells, and fills
+LONG = 100.0  # seconds of a budget from which on more is learned: with less, T1 makes more of the time
 OF_BUDGET = 0.5  # of what is left of the budget: the rest is T1's
 
 
@@ -41,11 +40,13 @@ class _Effort(NamedTuple):
     cells: int  # that a column learns from, at most
     cells_of_all: int  # columns together
     growth: Growth
+    fits: float  # as long as so many there must be time for: they are judged, learn again from all cells, and fill
 
 
-SHORT_EFFORT = _Effort(16, 1 << 14, 1 << 17, Growth(trees=50, rate=0.11, leaves=31))
-# 2.5 times as long, and 4 % less error of the trees on eight tables of the training corpus
-LONG_EFFORT = _Effort(32, 1 << 15, 1 << 18, Growth(trees=80, rate=0.09, leaves=63))
+SHORT_EFFORT = _Effort(16, 1 << 14, 1 << 17, Growth(trees=50, rate=0.11, leaves=31), 2.5)
+# 2.5 times as long, and 4 % less error of the trees on eight tables of the training corpus; only where there is time to
+# judge it fold by fold
+LONG_EFFORT = _Effort(32, 1 << 15, 1 << 18, Growth(trees=80, rate=0.09, leaves=63), 6.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ class TreesFill:
 
     @classmethod
     def _fit(cls, panel: Panel, learning: Learning, effort: _Effort) -> Self:
-        pace = Pace(learning, cls.name, times=FITS, share=OF_BUDGET)
+        pace = Pace(learning, cls.name, times=effort.fits, share=OF_BUDGET)
         regression = RegressionFill.of_every(panel, learning)
         scaler = Scaler.from_observed(panel.values)
         helpers = _Surroundings(panel, regression, scaler, learning.periods).helpers()
