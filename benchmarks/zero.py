@@ -18,7 +18,7 @@ import math
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -63,6 +63,7 @@ TITLES = {
     "blend": "blend, no training",
     "blend tuned": "blend, 60 s",
 }
+WITH_T1 = ("t1", "t1-rest", "blend", "t1 tuned", "blend tuned")
 # An outage is one gap in each column, whose error is luck: it is measured in several places
 PLACES = {"outage": 4}
 GAPS = 900  # hidden gaps from which on the share of cells inside intervals is known to 0.01
@@ -328,6 +329,8 @@ def table(a: argparse.Namespace) -> None:
     for title, chosen in parts():
         if chosen:
             lines += ["", f"## {title}", "", *summary(chosen)]
+            of_t1 = [r for m in WITH_T1 for r in chosen if r["method"] == m]
+            lines += ["", told_weights((TITLES[r["method"]], r["weights"]) for r in of_t1)]
         for method in ("blend", "blend tuned"):
             bands = all_places([r for r in chosen if r["method"] == method and r["cells"] >= 500])
             if bands:
@@ -342,12 +345,20 @@ def table(a: argparse.Namespace) -> None:
                     f"column and gap class {np.mean([r['width_constant'] for r in bands]):.3f}.",
                     *known_well(bands),
                 ]
-    lines += curve()
-    weights = sorted({r["weights"] for r in rows()})
-    lines += ["", f"Weights: {', '.join(weights)}. ![Error relative to linear interpolation](zero.svg)", ""]
+    lines += [*curve(), "", "![Error relative to linear interpolation](zero.svg)", ""]
     STORE.with_suffix(".md").write_text("\n".join(lines))
     print("\n".join(lines))
     picture()
+
+
+def told_weights(measured: Iterable[tuple[str, str]]) -> str:
+    """Which pretrained weights were behind what: pairs of a title and the weights that it was measured with."""
+    found: dict[str, list[str]] = {}
+    for title, weights in dict.fromkeys(measured):
+        found.setdefault(weights, []).append(title)
+    shipped = weights_id(None)
+    each = (f"{weights}{' (shipped)' * (weights == shipped)}: {', '.join(m)}" for weights, m in found.items())
+    return f"Measured with the weights {'; '.join(each)}."
 
 
 def all_places(bands: list[dict]) -> list[dict]:
@@ -395,8 +406,10 @@ def known_well(bands: list[dict]) -> Iterator[str]:
 def curve() -> list[str]:
     """Error over seconds, on the tables that were tuned with every budget."""
     errors: dict[float, dict[str, float]] = {}
+    used: list[tuple[str, dict]] = []
     for r in rows():
         if r["scenario"] == "mix" and r["method"] in ("blend", "blend tuned") and r["table"] not in PAPER:
+            used.append((f"{r['budget']:g} s" if "budget" in r else "nothing trained", r))
             errors.setdefault(r.get("budget", 0.0), {})[r["table"]] = r["ratio"]
     same = set.intersection(*(set(of_budget) for of_budget in errors.values())) if errors else set()
     if len(errors) < 3 or not same:
@@ -410,6 +423,8 @@ def curve() -> list[str]:
         "| " + " | ".join("nothing trained" if b == 0 else f"{b:g} s" for b in seconds) + " |",
         "|---" * len(seconds) + "|",
         "| " + " | ".join(f"{mean:.3f}" for mean in means) + " |",
+        "",
+        told_weights((title, r["weights"]) for title, r in used if r["table"] in same),
     ]
 
 
