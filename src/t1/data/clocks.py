@@ -21,6 +21,7 @@ from t1.data.time_columns import (
     whole_numbers,
 )
 from t1.data.time_format import DAY, TimeFormat, shifted
+from t1.errors import InputError
 
 CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?")
 OWN_CLOCK = re.compile(r"[T ]\d{1,2}[:.]\d{2}.*")  # behind a date
@@ -53,6 +54,20 @@ def combine(
         if found is not None:
             return found
     return None
+
+
+def combined(
+    source: TimeSource, at: Sequence[int], *, day_first: bool | None = None, pattern: str | None = None
+) -> TimeColumns:
+    """The same; raises InputError where they are no time."""
+    found = combine(source, at, day_first=day_first, pattern=pattern)
+    if found is None:
+        raise InputError(
+            f"{' and '.join(source.names[j] for j in at)} together are no time.",
+            cure="Name a date and a clock, or year, month, day and hour.",
+            option="time",
+        )
+    return found
 
 
 def find_clock(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from t1.arrays import AnyArray, FloatArray, TimeArray
-from t1.data.clocks import combine, find_clock
+from t1.data.clocks import combined, find_clock
 from t1.data.data_file import Choice, choose
 from t1.data.dates import Dates, is_time_name, read_dates, read_numeric_dates
 from t1.data.ids import join_ids, number_that_tells, repeated, tell_apart, told_series
@@ -225,14 +225,7 @@ def _find_time(pa: Any, table: Any, choice: Choice, reading: Reading) -> TimeCol
 
     source = TimeSource(names, texts, numbers)
     if len(choice.time) > 1:
-        both = combine(source, choice.time, day_first=reading.dayfirst, pattern=reading.time_format)
-        if both is None:
-            raise InputError(
-                f"{' and '.join(names[j] for j in choice.time)} together are no time.",
-                cure="Name a date and a clock, or year, month, day and hour.",
-                option="time",
-            )
-        return both
+        return combined(source, choice.time, day_first=reading.dayfirst, pattern=reading.time_format)
     if choice.time:
         found = _times(pa, table, choice.time[0], reading, named=True)
         if found is None or np.isnat(found.times).any():

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from t1.arrays import FloatArray, TimeArray
-from t1.data.clocks import BESIDE, combine, find_clock
+from t1.data.clocks import BESIDE, combined, find_clock
 from t1.data.dates import Dates, is_time_name, looks_like_dates, times_of
 from t1.data.time_columns import TimeSource
 from t1.data.time_format import TimeFormat
@@ -83,14 +83,7 @@ def _one_column(frame: nw.DataFrame[Any], called: Mapping[str, str]) -> tuple[st
 def _combined(frame: nw.DataFrame[Any], time: Sequence[str], called: Sequence[str]) -> TimeArray:
     """The times of columns that the user names together."""
     at = [frame.columns.index(name) for name in time]
-    both = combine(_source(frame, called), at, day_first=None, pattern=None)
-    if both is None:
-        raise InputError(
-            f"{' and '.join(called[j] for j in at)} together are no time.",
-            cure="Name a date and a clock, or year, month, day and hour.",
-            option="time",
-        )
-    return both.times
+    return combined(_source(frame, called), at).times
 
 
 def _source(frame: nw.DataFrame[Any], called: Sequence[str]) -> TimeSource:

@@ -10,7 +10,7 @@ from t1.arrays import AnyArray
 from t1.data.csv.find_time import STAMP
 from t1.data.csv.numbers import Numbers
 from t1.data.csv.scan import Cells
-from t1.data.csv.styles import MISSING, Style, find_powers, find_style, may_have_style
+from t1.data.csv.styles import MISSING, OTHER_SIGN, Style, find_powers, find_style, may_have_style
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
@@ -165,7 +165,7 @@ class TextSheet:
         texts = self.all_texts(j)
         if codes:
             texts = ["" if text in codes else text for text in texts]
-        other = {".": ",", ",": "."}[self.decimal]
+        other = OTHER_SIGN[self.decimal]
         found = find_style(
             texts, other if j in self.grouped and not self.numbers.n_texts[j] else self.decimal
         )

@@ -16,14 +16,13 @@ from t1.data.csv.find_time import TimeFinder
 from t1.data.csv.layout import Layout, find_layout
 from t1.data.csv.numbers import CELLS, read_numbers
 from t1.data.csv.scan import PAD, scan
+from t1.data.csv.styles import OTHER_SIGN
 from t1.data.csv.texts import decode
 from t1.data.csv.thousands import Thousands
 from t1.data.data_file import choose
 from t1.data.reading import Reading
 from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
 from t1.errors import InputError
-
-OTHER_SIGN = {b".": b",", b",": b"."}
 
 
 def read_csv(
@@ -76,7 +75,7 @@ def read_csv(
         thousands = Thousands(cells, numbers, point, encoding, reading.missing_values)
         in_all, grouped = thousands.find(names, problems)
         if in_all:
-            point = OTHER_SIGN[point]
+            point = OTHER_SIGN[point.decode()].encode()
             numbers = read_numbers(cells, point, codes)
     sheet = TextSheet(
         cells,

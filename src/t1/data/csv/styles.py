@@ -26,6 +26,7 @@ WHOLE = re.compile(
     rf"(?P<body>\d(?:[\d.,' \u00a0\u202f]*[\d.,'])?|[.,]\d+)(?P<suffix>[ \u00a0]?(?:{CURRENCY}|{UNITS})|{WORD})?"
 )
 UNIT = re.compile(rf"[ \u00a0]?(?:{CURRENCY}|{UNITS})")
+OTHER_SIGN = {".": ",", ",": "."}  # of decimals
 MISSING = frozenset(text.decode() for text in MISSING_TEXTS)
 
 
@@ -81,7 +82,7 @@ def find_style(texts: Sequence[str], decimal: str) -> tuple[Style, FloatArray, i
     unit = max(suffix, key=len)
     if unit and not UNIT.fullmatch(unit) and ("" in suffix or NO_UNITS.fullmatch(unit.strip())):
         return None
-    for sign in (decimal, {".": ",", ",": "."}[decimal]):
+    for sign in (decimal, OTHER_SIGN[decimal]):
         for group in ("", *(g for g in ",.' \u00a0\u202f" if g != sign)):
             body = re.compile(_body(group, sign))
             if all(body.fullmatch(match["body"]) for match in found):
