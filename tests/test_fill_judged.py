@@ -464,3 +464,31 @@ def test_in_later_rounds_a_tuned_network_is_as_much_better_as_in_the_first(monke
     sizes = [np.abs(h[0].errors).sum() for h in (tuned, untuned)]
     assert shares[0] == pytest.approx(sizes[0] / sizes[1], rel=0.3)  # columns count by their spread
     assert tuned[1].down == pytest.approx(shares[0] * untuned[1].down)
+
+
+def test_a_tuned_network_does_not_shape_intervals(monkeypatch):
+    """It learns on after it was judged: what it says of its own errors was not compared with errors."""
+
+    def train(cls, start, panel, learning, seconds, **_):
+        return as_if_tuned(cls, start), None
+
+    def sure_of_all(self, panel, **more):
+        filled = real(self, panel, **more)
+        return (
+            replace(filled, down=filled.down * 1e-3, up=filled.up * 1e-3)
+            if self.name == "t1 tuned"
+            else filled
+        )
+
+    real = T1Fill.fill
+    monkeypatch.setattr(TunedFill, "train", classmethod(train))
+    table = holes(driven(500), 0.1)
+    panel = Panel.of(table, starts=[0])
+    judged = fit_panel(panel, Learning(budget=Budget(60.0)), method="t1")
+    assert "t1 tuned" in judged.method_names
+    before = judged.fill(panel, level=0.9)
+    monkeypatch.setattr(T1Fill, "fill", sure_of_all)
+    after = judged.fill(panel, level=0.9)
+    assert judged.calibration(0.9).guess == "t1"  # else this would show nothing
+    np.testing.assert_array_equal(before.hi, after.hi)
+    np.testing.assert_array_equal(before.lo, after.lo)

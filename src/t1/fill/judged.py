@@ -276,10 +276,13 @@ class JudgedFill:
 
 
 def surest(methods: Sequence[FittedMethod]) -> int | None:
-    """Which method's word on how sure it is of each cell shapes the intervals: T1, tuned if it was."""
+    """Which method's word on how sure it is of each cell shapes the intervals: T1's, as it was before any tuning.
+
+    A tuned network goes on learning after it was judged: how sure it was then says little of how sure it is now.
+    """
     t1s = [k for k, m in enumerate(methods) if isinstance(m, T1Fill)]
     rests = [k for k, m in enumerate(methods) if isinstance(m, RestFill)]
-    return max(t1s or rests, default=None)
+    return min(t1s or rests, default=None)
 
 
 def fill_end(

@@ -16,7 +16,7 @@ from t1.fill.circle import unwind
 from t1.fill.conformal import guess_spread
 from t1.fill.ends import LAG, end_class, last_rows
 from t1.fill.gaps import N_INNER, Gaps
-from t1.fill.judged import JudgedFill, fill_end
+from t1.fill.judged import JudgedFill, fill_end, surest
 from t1.fill.rules import Rules
 from t1.live.adapt import EVERY, SAME, Trial, draw_trial, kind_of
 from t1.live.row import FINAL, NEWEST, REVISED, LiveRow, nanoseconds, row_values
@@ -104,7 +104,8 @@ class LiveFill:
         self.calibration = at_end.calibration(intervals)
         names = at_end.method_names
         networks = [k for k, method in enumerate(at_end.methods) if isinstance(method, T1Fill)]
-        self._needs_spread = networks if self.calibration.guess == "t1" else []
+        # whose word on how sure it is shapes the intervals
+        self._sure = surest(at_end.methods) if self.calibration.guess == "t1" else None
         # the methods that fills may lean to: straight lines, the network, the regression
         self._leaders = [0, *networks[-1:], *(k for k, name in enumerate(names) if name == "regression")]
         weights = at_end.blend.weights
@@ -262,7 +263,7 @@ class LiveFill:
         down = up = None
         for k, method in enumerate(judged.methods):
             wanted = np.bincount(table[used[:, k]], minlength=n) > 0
-            wanted |= k == 0 or k in self._needs_spread  # lines: for cells without another answer
+            wanted |= k in (0, self._sure)  # lines: for cells without another answer
             wanted[1:] |= k in self._leaders and bool(self._leans.any())
             if not wanted.any():
                 continue
@@ -274,7 +275,7 @@ class LiveFill:
             mine = wanted[table]
             at = (np.cumsum(wanted) - 1)[table[mine]] * memory + row[mine], gaps.column[mine]
             fills[k, mine] = filled.values[at]
-            if filled.down is not None and filled.up is not None:
+            if k == self._sure and filled.down is not None and filled.up is not None:
                 down, up = np.full((2, len(gaps)), np.nan)
                 down[mine], up[mine] = filled.down[at], filled.up[at]
         return panel, _Said(table, row, gaps, is_open, fills, down, up)
