@@ -26,8 +26,8 @@ _INNER_FIRST, _EDGE_FIRST = np.array(_INNER_STARTS), np.array(_EDGE_STARTS)
 TYPICAL = np.array([1.0, 3.0, 12.0, 48.0, 192.0, 12.0, 96.0])
 
 
-class Around(NamedTuple):
-    """What a column observed around the gap of each cell (cells,), and how it rises."""
+class Counted(NamedTuple):
+    """What a counter had counted before and after the gap of each cell (cells,), and its pace."""
 
     before: FloatArray  # the last observation before the gap, NaN where there is none
     after: FloatArray
@@ -142,7 +142,7 @@ class Gaps:
         count = np.bincount(group, minlength=n_vars * N_CLASSES)
         return np.where(alive[:, None], count.reshape(n_vars, N_CLASSES), 0)
 
-    def around(self, values: FloatArray, starts: IntArray, part: slice) -> Around:
+    def around(self, values: FloatArray, starts: IntArray, part: slice) -> Counted:
         """What is known around the gap of each cell of one column."""
         row = self.row[part]
         column = values[:, self.column[part][0]] if len(row) else np.zeros(0)
@@ -157,7 +157,7 @@ class Gaps:
         steps = np.diff(column)
         steps[starts[(starts > 0) & (starts < len(column))] - 1] = np.nan
         rises = steps[steps >= 0]
-        return Around(before, after, float(rises.mean()) if len(rises) else 0.0)
+        return Counted(before, after, float(rises.mean()) if len(rises) else 0.0)
 
 
 def _ramp(sizes: IntArray) -> IntArray:

@@ -14,7 +14,7 @@ from t1.arrays import BoolArray, Codes, FloatArray, Lengths
 from t1.data.kinds import KINDS, NUMBER, Kind, fits
 from t1.data.place import Placed
 from t1.errors import InputError
-from t1.fill.gaps import Around
+from t1.fill.gaps import Counted
 from t1.registry import did_you_mean
 
 CLIPPED, ROUNDED, TOO_LONG, LOCKED, STATE, RISING, NO_GUESS = 1, 2, 4, 8, 16, 32, 64
@@ -130,7 +130,7 @@ class Rules:
         cells: Sequence[FloatArray],
         lengths: Lengths,
         locked: BoolArray,
-        around: Around | None = None,
+        around: Counted | None = None,
     ) -> Codes:
         """Change the fills of one column, and their lower and upper bands if given, in place; the codes.
 
@@ -190,7 +190,7 @@ class Rules:
         fill: FloatArray,
         bands: Sequence[FloatArray],
         lengths: Lengths,
-        around: Around,
+        around: Counted,
         code: Codes,
     ) -> None:
         """A counter rises from the observation before its gap to the one after it, unless it was set back between."""
