@@ -150,6 +150,20 @@ def test_a_thin_class_asks_its_neighbours_but_an_edge_never_asks_the_inside():
     assert (edges.weights[0, :N_INNER, 0] == 1).all()
 
 
+@pytest.mark.parametrize("code", [3, 4])
+def test_a_few_long_gaps_are_not_drowned_by_many_short_ones(code):
+    """A straight line is good enough for single cells, and useless in an outage: six rehearsed ones say so."""
+    short, long = np.repeat(noise(600, 0.5), 2, axis=0), noise(6 * 40, 2.0, 0.4, seed=1)
+    blend = learned(
+        np.hstack([short, long]),
+        code=np.repeat(np.int8([0, code]), [600, 240]),
+        event=np.append(np.arange(600), 600 + np.arange(240) // 40),
+    )
+    assert blend.weights[0, 0, 0] == 1
+    assert (blend.weights[0, 3:N_INNER, 1] > 0.5).all()  # also the class that was not rehearsed
+    assert blend.tested[0, :N_INNER].tolist() == [c in (0, code) for c in range(N_INNER)]
+
+
 def test_a_column_that_disagrees_is_heard():
     """Nine columns are for the other method, one is against it."""
     errors = noise(1000, 2.0, 0.2)

@@ -4,6 +4,7 @@ import copy
 import json
 import warnings
 from dataclasses import dataclass, replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from closed_form import driven, fit_closed, holes, walks
+from closed_form import QUICK, driven, fit_closed, holes, walks
+from t1.data.kinds import KINDS
 from t1.errors import InputError
 from t1.fill import fit as module
 from t1.fill.blend import Blend, learn_blend
@@ -22,6 +24,7 @@ from t1.fill.hear import QUICK_STRIDE
 from t1.fill.rehearsal import rehearse
 from t1.fill.rules import Rules
 from t1.methods.base import Budget, Fill, Learning, LeftOut
+from t1.methods.catalog import METHODS
 from t1.methods.columns import Linear, Locf, Mean, Nearest
 from t1.methods.simple import linear
 from t1.methods.t1 import T1Fill
@@ -130,6 +133,21 @@ def test_the_scorecard_tells_the_truth_about_the_real_gaps():
             # judged by methods that learned from fewer cells than those that fill: rather too high than too low
             assert 0.75 * real < score.mae < 1.6 * real
     assert filled.scorecard.coverage == pytest.approx(0.9, abs=0.04)
+
+
+def test_the_scorecard_tells_of_fills_as_they_are_written():
+    """Half on is no state: what such a fill misses was told, but it is never written."""
+    truth = driven(2000, noise=1.0, seed=5)
+    truth[:, 0] = truth[:, 0] > 0.5
+    panel = Panel.of(holes(truth, 0.15), list("abcd"))
+    with patch.object(module, "METHODS", {name: METHODS[name] for name in QUICK}):
+        fitted = fit_panel(panel, Learning(seed=0), tune=False, kinds={"a": KINDS["on/off"]})
+    filled = fitted.fill(panel, rules=Rules(kinds={"a": KINDS["on/off"]}))
+    single = filled.gap[:, 0] == 1
+    real = np.abs(filled.values - truth)[single, 0].mean()
+    score = next(s for s in filled.scorecard.scores if (s.column, s.gap) == ("a", "1"))
+    assert score.mae == pytest.approx(real, rel=0.2)
+    assert score.mae <= min(score.by_method.values()) * 1.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,7 +322,7 @@ def test_a_fit_to_be_kept_learns_also_where_nothing_is_missing():
 
 
 def test_a_cell_is_judged_by_a_blend_of_the_other_folds():
-    fitted = fit_closed(Panel.of(holes(driven(900) + 3 * walks(900))))
+    fitted = fit_closed(Panel.of(holes(driven(900, noise=2.0) + 3 * walks(900))))
     e = fitted.evidence
     assert set(e.fold.tolist()) == set(FOLDS)
     for fold in FOLDS:

@@ -1,14 +1,17 @@
 """Rules: fills only, never observed cells; each rule leaves its mark."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from t1.data.kinds import KINDS
 from t1.errors import InputError
 from t1.fill.gaps import Gaps
-from t1.fill.rules import CLIPPED, LOCKED, ROUNDED, TOO_LONG, Rules, rule_name
+from t1.fill.rules import CLIPPED, LOCKED, RISING, ROUNDED, TOO_LONG, Rules, rule_name
 
 NAN = np.nan
 TIMES = np.arange("2024-01-01", "2024-01-07", dtype="datetime64[D]")
@@ -16,14 +19,18 @@ TIMES = np.arange("2024-01-01", "2024-01-07", dtype="datetime64[D]")
 
 def touched(rules: Rules, values: np.ndarray, observed: np.ndarray, columns, times=None, bands=()):
     """A table (rows, vars) after the rules, as a judged fill applies them, and the codes."""
-    gaps = Gaps.of(observed, np.zeros(1, np.intp))
+    start = np.zeros(1, np.intp)
+    gaps = Gaps.of(observed, start)
+    seen = np.where(observed, values, NAN)
     locked = rules.locked_rows(len(values), times)
     values, code = values.copy(), np.zeros(values.shape, np.int8)
     for j, name in enumerate(columns):
         mine = gaps.column == j
         rows = gaps.row[mine]
         cells = [array[rows, j] for array in (values, *bands)]
-        code[rows, j] = rules.touch(name, cells, gaps.length[mine], locked[rows])
+        part = slice(*np.searchsorted(gaps.column, [j, j + 1]))
+        around = gaps.around(seen, start, part) if rules.rises(name) else None
+        code[rows, j] = rules.touch(name, cells, gaps.length[mine], locked[rows], around)
         for array, after in zip((values, *bands), cells, strict=True):
             array[rows, j] = after
     return values, code
@@ -117,3 +124,22 @@ def test_observed_cells_are_never_touched(values, observed, max_gap):
     np.testing.assert_array_equal(after[observed], values[observed])
     assert (code[observed] == 0).all()
     assert (np.isnan(after) == (code & (TOO_LONG | LOCKED) > 0)).all()
+
+
+def test_a_counter_that_was_set_back_inside_its_gap_rises_before_and_after():
+    """A straight line from 24 to 4 would count down; at three a row it was set back two rows before the 4."""
+    rules = Rules(kinds={"a": KINDS["counter"]})
+    truth = np.array([15.0, 18, 21, 24, 27, 30, 33, 1, 4, 7])
+    line = truth.copy()
+    line[4:8] = [20, 16, 12, 8]
+    lo, hi = line[:, None] - 1, line[:, None] + 1
+    values, code = apply(rules, line.tolist(), [1, 1, 1, 1, 0, 0, 0, 0, 1, 1], bands=(lo, hi))
+    assert values[4:8] == truth[4:8].tolist()
+    assert code == [0, 0, 0, 0, RISING, RISING, RISING, RISING, 0, 0]
+    assert (lo[4:8, 0] <= 0).all() and (hi[4:8, 0] >= truth[4:8]).all()
+
+
+def test_fills_of_a_whole_counter_are_whole_where_it_was_set_back():
+    rules = Rules(kinds={"a": replace(KINDS["counter"], integer=True, low=0.0)})
+    values, _ = apply(rules, [10.0, 13, 15, 9, 5, 3, 6], [1, 1, 1, 0, 0, 1, 1])
+    assert all(value == round(value) for value in values) and min(values) >= 0

@@ -18,7 +18,7 @@ from t1.arrays import BoolArray, Codes, FloatArray, IntArray
 from t1.fill.gaps import N_CLASSES, N_INNER, TYPICAL
 
 FEWEST = 4  # events below which a group says nothing on its own
-SOME = 12  # events below which a class asks its neighbours
+SOME = 12  # events below which a class asks its neighbours as well
 LUCK = 1.0  # standard errors by which weights look better than others on the very events that they were learned from
 # events at which those of all gaps count as much as what is known of pretrained weights before, those of a class as
 # much as those of all gaps, and those of a column in a class as much as those of all columns: fewer lead astray
@@ -114,14 +114,16 @@ def learn_blend(
     pretrained = [methods.index(name) for name in known]
     best_known = min(reversed(pretrained), key=lambda k: float(np.abs(errors[k]).sum()), default=None)
     of_class = [np.flatnonzero(code == c) for c in range(N_CLASSES)]
-    around = [_with_neighbours(of_class, event, c) for c in range(N_CLASSES)]
+    tested[:] = [len(cells) > 0 for cells in of_class]
+    alike = [_nearest_classes(of_class, c) for c in range(N_CLASSES)]
+    # gaps of a length that could not be rehearsed are filled like those nearest in length that were
+    of_class = [of_class[near[0]] if near else of_class[c] for c, near in enumerate(alike)]
     own = [_by_column(cells, column, n_vars) for cells in of_class]
     sides = [np.flatnonzero(code < N_INNER), np.flatnonzero(code >= N_INNER)]
     best = _best_weights(
         errors, event, [*sides, *of_class, *(cells for by_column in own for cells in by_column)]
     )
     for c in range(N_CLASSES):
-        tested[:, c] = len(of_class[c]) > 0
         prior = best_known if c < N_INNER else None
         side = int(c >= N_INNER)
         of_all = best[side]
@@ -131,10 +133,15 @@ def learn_blend(
         belief = _Belief(0.0, UNKNOWN_SPREAD)
         if prior is not None:
             belief = _Belief(KNOWN_GAIN * float(shared[pretrained].sum()), KNOWN_SPREAD)
-        gain = _gain(shared, errors[:, around[c]], event[around[c]])
-        away = np.abs(np.log(TYPICAL[code[around[c]]] / TYPICAL[c]))
-        noise = float(np.hypot(gain.noise, TRANSFER * away.mean())) if len(away) else gain.noise
-        belief = belief.learn(gain._replace(noise=noise))
+        n_events = 0
+        for k in alike[
+            c
+        ]:  # a class of few events asks the next one, each for itself: many short gaps drown no long ones
+            gain = _gain(shared, errors[:, of_class[k]], event[of_class[k]])
+            belief = belief.learn(gain, TRANSFER * float(np.abs(np.log(TYPICAL[k] / TYPICAL[c]))))
+            n_events += gain.n_events
+            if n_events >= SOME:
+                break
         for j, here in enumerate(own[c]):
             in_column, of_column = shared, event[here]
             if len(np.unique(of_column)) >= FEWEST:
@@ -229,20 +236,14 @@ def _by_column(cells: IntArray, column: IntArray, n_vars: int) -> list[IntArray]
     return np.split(cells, np.searchsorted(column[cells], np.arange(1, n_vars)))
 
 
-def _with_neighbours(of_class: list[IntArray], event: IntArray, c: int) -> IntArray:
-    """The cells of a class; where their events are few, also those of the classes nearest in length.
+def _nearest_classes(of_class: list[IntArray], c: int) -> list[int]:
+    """The classes that have hidden cells, those nearest in length first.
 
     Gaps inside a series and gaps at its edge say nothing about each other: what interpolates well may
     extrapolate badly.
     """
-    alike = np.flatnonzero((np.arange(N_CLASSES) >= N_INNER) == (c >= N_INNER))
-    order = alike[np.argsort(np.abs(np.log(TYPICAL[alike] / TYPICAL[c])), kind="stable")]
-    cells = np.zeros(0, dtype=np.intp)
-    for k in order.tolist():
-        cells = np.concatenate([cells, of_class[k]])
-        if len(np.unique(event[cells])) >= SOME:
-            break
-    return cells
+    alike = [k for k in range(N_CLASSES) if (k >= N_INNER) == (c >= N_INNER) and len(of_class[k])]
+    return sorted(alike, key=lambda k: abs(float(np.log(TYPICAL[k] / TYPICAL[c]))))
 
 
 class _Gain(NamedTuple):
@@ -279,11 +280,14 @@ class _Belief(NamedTuple):
     mean: float
     spread: float
 
-    def learn(self, gain: _Gain) -> "_Belief":
-        """The belief once events were seen; of few events the noise is a guess as well, and counts for more."""
+    def learn(self, gain: _Gain, doubt: float = 0.0) -> "_Belief":
+        """The belief once events were seen; of few events the noise is a guess as well, and counts for more.
+
+        `doubt`: how far what is saved in gaps like these may be from what is saved here.
+        """
         if not np.isfinite(gain.noise):
             return self
-        noise = max(gain.noise * (1 + SOME / gain.n_events), 1e-9)
+        noise = max(float(np.hypot(gain.noise * (1 + SOME / gain.n_events), doubt)), 1e-9)
         before, now = self.spread**-2, noise**-2
         return _Belief((before * self.mean + now * gain.mean) / (before + now), (before + now) ** -0.5)
 

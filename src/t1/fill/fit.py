@@ -26,6 +26,7 @@ from t1.fill.gaps import N_CLASSES, Gaps
 from t1.fill.hear import NEARLY_ALL, Heard, hear, heard_of
 from t1.fill.judged import Evidence, JudgedFill, fill_end, surest
 from t1.fill.rehearsal import Rehearsal, rehearse, rehearse_until_clear
+from t1.fill.rules import Rules
 from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.catalog import METHODS, fit_of
 from t1.methods.columns import Linear, Seasonal
@@ -86,7 +87,7 @@ def fit_panel(
         if tune and method in (None, "t1") and learning.weights != "none":
             judged.tune()
         learning.tell("learning from all cells and filling", judged.best_error)
-        fitted = judged.verdict(panel, method, coded, perf_counter() - began)
+        fitted = judged.verdict(panel, method, coded, perf_counter() - began, kinds)
     guessed = np.array([c not in kinds or kinds[c].fillable for c in panel.columns])  # not so an id
     return replace(
         fitted,
@@ -211,12 +212,25 @@ class _Judged:
         finally:
             self.learning.on_progress = tell
 
-    def verdict(self, panel: Panel, method: str | None, coded: list[int], seconds: float) -> JudgedFill:
+    def verdict(
+        self,
+        panel: Panel,
+        method: str | None,
+        coded: list[int],
+        seconds: float,
+        kinds: Mapping[str, Kind],
+    ) -> JudgedFill:
         """Blend the methods, and put together what there is to keep."""
-        learned, evidence = self._blended(_evidence(self.rounds, self.heard), method, coded)
+
+        def judged(rounds: Sequence[Rehearsal | Ends], heard: list[list[Heard]]) -> tuple[Blend, Evidence]:
+            blend, evidence = self._blended(_evidence(rounds, heard), method, coded)
+            truth = np.concatenate([r.truth for r in rounds])
+            return blend, replace(evidence, told=_told(evidence, truth, panel.columns, kinds))
+
+        learned, evidence = judged(self.rounds, self.heard)
         end_blend = end_evidence = None
         if self.ends is not None:
-            end_blend, end_evidence = self._blended(_evidence([self.ends], self.at_ends), method, coded)
+            end_blend, end_evidence = judged([self.ends], self.at_ends)
         gaps = Gaps.of(panel.observed, panel.starts)
         return JudgedFill(
             columns=panel.columns,
@@ -317,6 +331,30 @@ def _evidence(rounds: Sequence[Rehearsal | Ends], heard: list[list[Heard]]) -> E
         down=np.concatenate(down) if down else None,
         up=np.concatenate(up) if up else None,
     )
+
+
+def _told(
+    e: Evidence, truth: FloatArray, columns: tuple[str, ...], kinds: Mapping[str, Kind]
+) -> FloatArray | None:
+    """The errors (1 + methods, cells) of fills that keep to what their columns are, as those of the table will.
+
+    A switch that is half on is wrong by a half, or not at all once it is put to a state; rain below 0 is none.
+    """
+    bound = {
+        j: kind
+        for j, name in enumerate(columns)
+        if (kind := kinds.get(name)) is not None and kind.fillable and kind.circular is None
+    }
+    rules = Rules(kinds={columns[j]: kind for j, kind in bound.items()})
+    told = np.vstack([e.error, e.errors])
+    for j in bound:
+        cells = np.flatnonzero(e.column == j)
+        fills = told[:, cells] + truth[cells]
+        free = np.zeros(len(cells), dtype=bool)
+        for fill in fills:
+            rules.touch(columns[j], [fill], np.ones(len(cells), dtype=np.int32), free)
+        told[:, cells] = np.where(np.isfinite(told[:, cells]), fills - truth[cells], told[:, cells])
+    return told if bound else None
 
 
 def _nothing_to_fill(panel: Panel, method: str | None) -> JudgedFill:

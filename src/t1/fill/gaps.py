@@ -26,6 +26,14 @@ _INNER_FIRST, _EDGE_FIRST = np.array(_INNER_STARTS), np.array(_EDGE_STARTS)
 TYPICAL = np.array([1.0, 3.0, 12.0, 48.0, 192.0, 12.0, 96.0])
 
 
+class Counted(NamedTuple):
+    """What a counter had counted before and after the gap of each cell (cells,), and its pace."""
+
+    before: FloatArray  # the last observation before the gap, NaN where there is none
+    after: FloatArray
+    pace: float  # by which it rises from row to row where it does not fall
+
+
 class Runs(NamedTuple):
     """Runs of missing cells, sorted by column and row; each covers rows `start` to `stop - 1`."""
 
@@ -134,8 +142,8 @@ class Gaps:
         count = np.bincount(group, minlength=n_vars * N_CLASSES)
         return np.where(alive[:, None], count.reshape(n_vars, N_CLASSES), 0)
 
-    def around(self, values: FloatArray, starts: IntArray, part: slice) -> tuple[FloatArray, FloatArray]:
-        """The observations before and after the gap of each cell of one column, NaN where there is none."""
+    def around(self, values: FloatArray, starts: IntArray, part: slice) -> Counted:
+        """What is known around the gap of each cell of one column."""
         row = self.row[part]
         column = values[:, self.column[part][0]] if len(row) else np.zeros(0)
         first = np.flatnonzero(np.diff(row, prepend=-2) != 1)
@@ -146,7 +154,10 @@ class Gaps:
         at_start, at_end = np.isin(begin, np.append(starts, 0)), np.isin(end, np.append(starts, len(values)))
         before = np.where(at_start, np.nan, column[np.maximum(begin - 1, 0)])
         after = np.where(at_end, np.nan, column[np.minimum(end, len(values) - 1)])
-        return before, after
+        steps = np.diff(column)
+        steps[starts[(starts > 0) & (starts < len(column))] - 1] = np.nan
+        rises = steps[steps >= 0]
+        return Counted(before, after, float(rises.mean()) if len(rises) else 0.0)
 
 
 def _ramp(sizes: IntArray) -> IntArray:

@@ -42,6 +42,9 @@ class Evidence:
     distance: Lengths
     down: FloatArray | None  # how sure T1 was of each cell
     up: FloatArray | None
+    # (1 + methods, cells): of the blend and of each method, once fills are what their columns can be (a state, a whole
+    # number, nothing below 0); what is told of errors. None: as above
+    told: FloatArray | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -257,6 +260,7 @@ class JudgedFill:
     def score(self, missing: IntArray, level: float | None) -> Scorecard:
         """The scorecard for a table with so many missing cells (vars, classes), with intervals of a level."""
         e = self.evidence
+        told = np.vstack([e.error, e.errors]) if e.told is None else e.told
         calibration, covered = (None, None) if level is None else self._calibrated(level)
         return score(
             columns=self.columns,
@@ -265,8 +269,8 @@ class JudgedFill:
             column=e.column,
             code=e.code.astype(np.int8),
             event=e.event,
-            error=e.error,
-            errors=e.errors,
+            error=told[0],
+            errors=told[1:],
             covered=covered,
             calibrated=None if calibration is None else calibration.tested,
             level=level,

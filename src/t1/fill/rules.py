@@ -14,6 +14,7 @@ from t1.arrays import BoolArray, Codes, FloatArray, Lengths
 from t1.data.kinds import KINDS, NUMBER, Kind, fits
 from t1.data.place import Placed
 from t1.errors import InputError
+from t1.fill.gaps import Counted
 from t1.registry import did_you_mean
 
 CLIPPED, ROUNDED, TOO_LONG, LOCKED, STATE, RISING, NO_GUESS = 1, 2, 4, 8, 16, 32, 64
@@ -129,17 +130,19 @@ class Rules:
         cells: Sequence[FloatArray],
         lengths: Lengths,
         locked: BoolArray,
-        around: tuple[FloatArray, FloatArray] | None = None,
+        around: Counted | None = None,
     ) -> Codes:
         """Change the fills of one column, and their lower and upper bands if given, in place; the codes.
 
-        All arrays are (cells,), of the missing cells of the column from first to last. `around` are the
-        observations before and after the gap of each cell, NaN where there is none.
+        All arrays are (cells,), of the missing cells of the column from first to last. `around` is what a
+        counter observed around the gap of each cell.
         """
         fill, *bands = cells
         kind = self.kinds.get(name, NUMBER)
         low, high = self.bounds(name)
         code = np.zeros(len(fill), dtype=np.int8)
+        if kind.monotone and around is not None:
+            self._never_down(fill, bands, lengths, around, code)
         if kind.circular is not None:
             wound = np.mod(fill, kind.circular)
             for band in bands:
@@ -151,12 +154,10 @@ class Rules:
             filled = ~np.isnan(fill)
             whole = np.rint(fill) if self.whole(name) else fill.copy()
             inside = np.clip(whole, low, high)
-            code[:] = filled * (ROUNDED * (whole != fill) + CLIPPED * (inside != whole))
+            code |= filled * (ROUNDED * (whole != fill) + CLIPPED * (inside != whole))
             fill[:] = inside
             for band, outer in zip(bands, (np.minimum, np.maximum), strict=False):
                 band[:] = np.where(filled, outer(np.clip(band, low, high), inside), band)
-        if kind.monotone and around is not None:
-            self._never_down(fill, bands, lengths, around, code)
         code[locked] = LOCKED
         empty = locked
         if self.max_gap is not None:
@@ -189,17 +190,20 @@ class Rules:
         fill: FloatArray,
         bands: Sequence[FloatArray],
         lengths: Lengths,
-        around: tuple[FloatArray, FloatArray],
+        around: Counted,
         code: Codes,
     ) -> None:
-        """A counter rises from the observation before its gap to the one after it."""
-        before, after = around
+        """A counter rises from the observation before its gap to the one after it, unless it was set back between."""
+        before, after, pace = around
         begin = 0
         while begin < len(fill):
             gap = slice(begin, begin + int(lengths[begin]))
             low = -np.inf if np.isnan(before[begin]) else before[begin]
             high = np.inf if np.isnan(after[begin]) else after[begin]
-            if low <= high:  # else the counter was set back inside the gap
+            if low > high:
+                self._set_back(gap, [fill, *bands], low, high, pace)
+                code[gap] |= RISING * ~np.isnan(fill[gap])
+            else:
                 rising = np.maximum.accumulate(np.clip(fill[gap], low, high))
                 code[gap] |= RISING * (~np.isnan(fill[gap]) & (rising != fill[gap]))
                 fill[gap] = rising
@@ -208,6 +212,21 @@ class Rules:
             begin = gap.stop
         for band, outer in zip(bands, (np.minimum, np.maximum), strict=False):
             band[:] = np.where(np.isnan(fill), band, outer(band, fill))
+
+    def _set_back(
+        self, gap: slice, cells: Sequence[FloatArray], before: float, after: float, pace: float
+    ) -> None:
+        """A counter that was set back to 0 inside its gap goes on at its pace, before as after: a line would fall.
+
+        When that was follows from the observation after the gap. It is not known well: bands hold both.
+        """
+        fill, *bands = cells
+        row, known = np.arange(gap.stop - gap.start), ~np.isnan(fill[gap])
+        still, again = before + pace * (row + 1), after - pace * (len(row) - row)
+        least = min(after, 0.0)
+        fill[gap] = np.where(known, np.where(again >= least, again, still), np.nan)
+        for band, edge in zip(bands, (np.full(len(row), least), still), strict=False):
+            band[gap] = np.where(known, edge, band[gap])
 
     def locked_rows(self, n_rows: int, times: npt.ArrayLike | None) -> BoolArray:
         """The locked rows (time,)."""
