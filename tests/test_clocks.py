@@ -265,3 +265,36 @@ def test_a_count_of_seconds_is_no_date(put):
     rows = [f"{30000 + i},{x}\n" for i, x in enumerate(wave(240))]
     assert read_file(put("elapsed,x\n" + "".join(rows))).time_format.unit == "step"
     assert read_file(put("Date,x\n" + "".join(rows))).time_format.unit == "excel day"
+
+
+@pytest.mark.parametrize(
+    "shape",
+    ["{0:02}-{1:02}", "{0}-{1}", "{0:02}:00-{1:02}:00", "{0:02}:00 - {1:02}:00", "{0:02} – {1:02}", "{0:02} bis {2:02}"],
+)
+def test_hours_as_ranges_are_the_clock_of_their_date(put, tmp_path, shape):
+    ranges = [shape.format(hour, hour + 1, (hour + 1) % 24) for hour in range(24)]
+    x = iter(wave(240))
+    text = "Date;hour;x\n" + "".join(f"{day:%d.%m.%Y};{each};{next(x)}\n" for day in DAYS for each in ranges)
+    file = read_file(put(text))
+    assert file.time_columns == ("Date", "hour") and steps(file) == {60} and file.ids is None
+    asked = read_file(put(text), time=["Date", "hour"])
+    assert (asked.time == file.time).all()
+    lines = text.splitlines(keepends=True)
+    less = put("".join(lines[:24] + lines[26:]))  # 23-24 and 00-01 are added
+    options = {"fit_options": FitOptions(budget="fast"), "fill_options": FillOptions()}
+    impute_file(less, tmp_path / "out.csv", reading={}, add_missing_rows=True, **options)
+    out = (tmp_path / "out.csv").read_text().splitlines()
+    assert [line.rpartition(";")[0] for line in out] == [line.rpartition(";")[0] for line in lines]
+
+
+@pytest.mark.parametrize("clock", ["{0}", "{0:02}:00", "{0}-{1}"])
+def test_the_clock_tells_the_order_of_day_and_month(put, clock):
+    x = iter(wave(240))
+    rows = (
+        f"{day:%d/%m/%Y};{clock.format(h, h + 1)};{next(x)}\n"
+        for day in pd.date_range("2024-01-01", periods=10)
+        for h in range(24)
+    )
+    file = read_file(put("Date;hour;x\n" + "".join(rows)))
+    assert file.time_columns == ("Date", "hour") and steps(file) == {60}
+    assert "day first, which makes the steps regular" in file.said[-1]
