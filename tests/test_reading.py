@@ -424,6 +424,35 @@ def test_an_empty_line_between_dated_rows_is_left_alone(put, tmp_path):
         assert (tmp_path / "out.csv").read_text() == text.replace("04:00,,", "04:00,9.5,")
 
 
+@pytest.mark.parametrize(
+    ("head", "row", "end"),
+    [
+        ("| time | a | b |\n|---|---|---|\n", "| {} | {} | {} |", ""),
+        ("time | a | b\n-----------------+-----+----\n", "{} | {} | {}", "(12 rows)\n"),
+        ("time,a,b\n---,---,---\n", "{},{},{}", ""),
+    ],
+)
+def test_a_rule_below_the_names_is_no_row(put, tmp_path, head, row, end):
+    rows = [row.format(f"2024-01-01 {h:02d}:00", h / 2 if h != 4 else "", h + 0.5) for h in range(12)]
+    text = head + "\n".join(rows) + "\n" + end
+    file = read_file(put(text))
+    assert file.time is not None and file.values.shape == (12, 2)
+    file.write(tmp_path / "out.csv", np.full(file.values.shape, 9.5))
+    filled = row.format("2024-01-01 04:00", 9.5, 4.5)
+    out = (tmp_path / "out.csv").read_text()
+    assert out.replace(" ", "") == text.replace(rows[4], filled).replace(" ", "")
+
+
+def test_a_remark_between_the_rows_of_two_columns_is_no_row(put, tmp_path):
+    rows = [f"2024-01-01 {h:02d}:00,{h / 2 if h != 4 else ''}" for h in range(12)]
+    text = "time,a\n" + "\n".join([*rows[:6], "# calibrated", *rows[6:]]) + "\n"
+    file = read_file(put(text))
+    assert file.time is not None and len(file.values) == 12
+    assert "a line between the rows is no row" in file.understood[1]
+    file.write(tmp_path / "out.csv", np.full(file.values.shape, 9.5))
+    assert (tmp_path / "out.csv").read_text() == text.replace("04:00,", "04:00,9.5")
+
+
 def test_an_empty_line_in_a_table_of_numbers_is_a_row(put):
     assert len(read_file(put("a,b\n1,2\n,\n3,4\n")).values) == 3
     assert len(read_file(put("timestamp,b\n1,2\n,\n3,4\n")).values) == 2

@@ -17,6 +17,7 @@ from t1.data.dates import is_time_name
 from t1.errors import InputError
 
 BLANK = b' \t"'
+RULE = b"-=_+:|"  # what a line below the names is drawn with
 LOOK_BACK = 200  # rows at the end that are looked at
 MOST_SUMS = 3  # lines of sums below a table
 
@@ -90,14 +91,14 @@ def _undated_end(data: Bytes, starts: IntArray, ends: IntArray, rows: IntArray, 
 def drop_empty(
     data: Bytes, starts: IntArray, ends: IntArray, is_row: BoolArray, layout: Layout, said: list[str]
 ) -> None:
-    """Lines of separators and blanks only, where a row has a date or a name: they are there for the eye.
+    """Lines of separators, blanks and dashes only, where a row has a date or a name: they are there for the eye.
 
     In a table of numbers only they stay rows, of which nothing is known: order is all that says when those were.
     """
     named = any(kind in (CellLook.DATE, CellLook.TEXT) for kind in layout.looks)
     if layout.width < 2 or not (named or any(is_time_name(name.decode("latin-1")) for name in layout.names)):
         return
-    signs = np.frombuffer(layout.separator + BLANK, dtype=np.uint8)
+    signs = np.frombuffer(layout.separator + BLANK + RULE, dtype=np.uint8)
     may_be = is_row & np.isin(data[starts], signs) & np.isin(data[np.maximum(ends - 1, 0)], signs)
     strip = signs.tobytes()
     found = [
@@ -123,7 +124,7 @@ def drop_strays(
     for i in np.flatnonzero(is_row & (counts != layout.width)).tolist():
         remark = (
             counts[i] == 1
-            and layout.width > 2
+            and layout.width > 1
             and layout.looks[0] in VALUES
             and look(data[starts[i] : ends[i]].tobytes()) is CellLook.TEXT
         )
@@ -141,7 +142,11 @@ def drop_strays(
     if layout.header_end is not None and layout.names:
         strays += _drop_repeated_names(data, starts, ends, is_row, layout)
     if strays:
-        said.append(f"{strays} lines between the rows are no rows")
+        said.append(
+            "a line between the rows is no row"
+            if strays == 1
+            else f"{strays} lines between the rows are no rows"
+        )
 
 
 def _drop_repeated_names(
