@@ -489,6 +489,32 @@ def test_words_are_no_units(put, cells):
     assert file.columns == ("x",)
 
 
+@pytest.mark.parametrize("every", [2, 40])
+def test_a_long_minus_is_a_minus(put, tmp_path, every):
+    cells = [("−" if i % every == 1 else "") + f"{12 + i / 10:.1f}" for i in range(60)]
+    cells[4] = ""
+    text = "time,a\n" + "".join(f"2024-01-01 00:{i:02d},{cell}\n" for i, cell in enumerate(cells))
+    file = read_file(put(text))
+    assert file.values[[0, 1], 0].tolist() == [12.0, -12.1] and np.isnan(file.values[4, 0])
+    file.write(tmp_path / "out.csv", np.full(file.values.shape, -3.4))
+    assert (tmp_path / "out.csv").read_text() == text.replace("00:04,", "00:04,−3.4")
+
+
+def test_millions_and_bytes_are_read_where_all_numbers_have_them(put):
+    cells = {"v": "{:.2f}M", "b": "{:.0f}MB", "mixed": "{:.2f}M"}
+    rows = [[shape.format(12 + i / 8) for shape in cells.values()] for i in range(20)]
+    rows[7][2] = "950"
+    text = "time,v,b,mixed\n" + "".join(f"2024-01-01 {i:02d}:00,{','.join(row)}\n" for i, row in enumerate(rows))
+    file = read_file(put(text))
+    assert file.columns == ("v", "b") and file.values[1, 0] == 12.12
+
+
+def test_a_code_and_its_flag_are_no_decimal_number(put):
+    rows = "".join(f'2024-01-01 {i:02d}:00,"+{150 + i:04},5",{i}.5\n' for i in range(20))
+    file = read_file(put("DATE,TMP,x\n" + rows))
+    assert file.columns == ("x",) and "text" in file.passed_through["TMP"]
+
+
 # several series
 
 

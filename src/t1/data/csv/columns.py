@@ -157,8 +157,9 @@ class TextSheet:
         """Whether a column of text is one of numbers with signs and units around them; they are read then."""
         codes = set(self.reading.missing_values)
         few = self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j] and j not in self.grouped
-        # Few numbers may be above 1000, but all have a unit or none.
-        if few and not GROUPED.fullmatch(self._show(int(self.numbers.first_text[j]), j)):
+        # Few numbers may be above 1000 or below 0, but all have a unit or none.
+        first = self._show(int(self.numbers.first_text[j]), j) if few else ""
+        if few and not GROUPED.fullmatch(first) and not first.startswith("−"):
             return False
         if not may_have_style([text for text in self.texts(j, 100) if text not in codes]):
             return False
