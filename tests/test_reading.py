@@ -168,6 +168,27 @@ def test_sentinels_count_as_missing_and_can_be_kept(put, tmp_path):
     assert int(np.isnan(read_file(tmp_path / "in.parquet").values).sum()) == 7
 
 
+def test_a_code_that_is_rare_in_each_column_but_stands_in_many_is_missing(put):
+    rng = np.random.default_rng(0)
+    table = rng.normal(10, 1, (40, 4)).round(1)
+    table[[3, 9, 20], [0, 1, 2]] = -99.9
+    table[30, 3] = 888.8  # once: told, not done
+    text = "a,b,c,d\n" + "\n".join(",".join(map(str, row)) for row in table.tolist()) + "\n"
+    file = read_file(put(text))
+    assert int(np.isnan(file.values).sum()) == 3 and "-99.9 counts as missing (3 cells)" in file.understood[0]
+    assert any("888.8" in text and "may mean missing" in text for text in file.problems)
+    assert not np.isnan(read_file(put("\n".join(text.replace("-99.9", "9.5", 1).splitlines()))).values).any()
+
+
+@pytest.mark.parametrize("word", ["unavailable", "unknown", r"\N", "(null)", "No Data", ":"])
+def test_words_for_what_is_missing(put, tmp_path, word):
+    text = "time,a\n" + "".join(f"2024-01-01 {i:02d}:00,{word if i == 4 else i / 2}\n" for i in range(20))
+    file = read_file(put(text))
+    assert np.flatnonzero(np.isnan(file.values[:, 0])).tolist() == [4]
+    file.write(tmp_path / "out.csv", np.full(file.values.shape, 9.5))
+    assert (tmp_path / "out.csv").read_text() == text.replace(word + "\n", "9.5\n")
+
+
 def test_kinds_are_those_of_the_file_and_of_the_user(put):
     rows = "".join(f"{(i * 37) % 360},{i % 3}\n" for i in range(60))
     file = read_file(put("wind_dir,x\n" + rows), kind={"x": "category"})

@@ -16,7 +16,7 @@ from t1.data.ids import join_ids, number_that_tells, repeated, tell_apart, told_
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
-from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty
+from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty, told_nothing
 from t1.data.time_columns import TimeColumns, TimeSource, find_parts
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
@@ -111,7 +111,7 @@ def _find_numeric(
             problems.append(told_blank(name))
             continue
         if np.isnan(values).all():
-            problems.append(f"column {name!r} has no observed value, so it stays empty.")
+            problems.append(told_nothing(name))
         numbers[:, len(at)] = values
         at.append(j)
     if not at:

@@ -10,6 +10,8 @@ from enum import Enum
 MARKERS = (
     *("NaN", "nan", "NAN", "-NaN", "-nan", "null", "NULL", "None", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaT"),
     *("-", "--", "---", "?", ".", "MM", "M", "ND", "n.a.", "#VALUE!", "#DIV/0!", "#REF!", "#NUM!", "#NAME?"),
+    *("unavailable", "unknown", "missing", "none", "Null", "(null)", r"\N", "n/d", "na", "Nan", ":"),
+    *("no data", "No Data", "No data", "NO DATA", "nodata", "NoData", "NODATA", "n.d.", "k.A."),
 )
 MISSING_TEXTS = frozenset({b"", *(marker.encode() for marker in MARKERS)})
 NUMBER = re.compile(

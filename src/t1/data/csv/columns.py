@@ -16,7 +16,7 @@ from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
 from t1.data.ids import is_id_name, join_ids, number_that_tells, repeated, tell_apart, told_series
 from t1.data.reading import Reading
-from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty
+from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty, told_nothing
 from t1.data.time_columns import TimeColumns, TimeSource
 from t1.errors import InputError
 
@@ -140,7 +140,7 @@ class TextSheet:
                     powers = find_powers(self.texts(j, SOME), self.decimal)
                     self.styles |= {} if powers is None else {j: powers}
                 if not self.numbers.n_numbers[j]:
-                    self.problems.append(f"column {name!r} has no observed value, so it stays empty.")
+                    self.problems.append(told_nothing(name))
         if not found:
             mixed = [j for j in range(len(self.names)) if j not in taken and self.numbers.n_texts[j]]
             for j in sorted(mixed, key=lambda j: -int(self.numbers.n_numbers[j])):
