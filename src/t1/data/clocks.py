@@ -12,6 +12,7 @@ from t1.arrays import IntArray, TimeArray
 from t1.data.dates import Dates, read_dates, regularity
 from t1.data.ids import is_id_name
 from t1.data.time_columns import (
+    CLOCK,
     TimeColumns,
     TimeSource,
     assign,
@@ -23,7 +24,6 @@ from t1.data.time_columns import (
 from t1.data.time_format import DAY, TimeFormat, shifted
 from t1.errors import InputError
 
-CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?")
 # 00-01, 00:00 - 01:00: an hour from its beginning to its end
 RANGE = re.compile(
     r"(?P<start>\d{1,2}(?P<minute>:\d{2})?)(?P<between>\s*(?:[-–—/]|to|bis|à)\s*)(?P<end>\d{1,2}(?(minute):\d{2}))"
