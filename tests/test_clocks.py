@@ -269,7 +269,14 @@ def test_a_count_of_seconds_is_no_date(put):
 
 @pytest.mark.parametrize(
     "shape",
-    ["{0:02}-{1:02}", "{0}-{1}", "{0:02}:00-{1:02}:00", "{0:02}:00 - {1:02}:00", "{0:02} – {1:02}", "{0:02} bis {2:02}"],
+    [
+        "{0:02}-{1:02}",
+        "{0}-{1}",
+        "{0:02}:00-{1:02}:00",
+        "{0:02}:00 - {1:02}:00",
+        "{0:02} – {1:02}",
+        "{0:02} bis {2:02}",
+    ],
 )
 def test_hours_as_ranges_are_the_clock_of_their_date(put, tmp_path, shape):
     ranges = [shape.format(hour, hour + 1, (hour + 1) % 24) for hour in range(24)]

@@ -525,7 +525,9 @@ def test_millions_and_bytes_are_read_where_all_numbers_have_them(put):
     cells = {"v": "{:.2f}M", "b": "{:.0f}MB", "mixed": "{:.2f}M"}
     rows = [[shape.format(12 + i / 8) for shape in cells.values()] for i in range(20)]
     rows[7][2] = "950"
-    text = "time,v,b,mixed\n" + "".join(f"2024-01-01 {i:02d}:00,{','.join(row)}\n" for i, row in enumerate(rows))
+    text = "time,v,b,mixed\n" + "".join(
+        f"2024-01-01 {i:02d}:00,{','.join(row)}\n" for i, row in enumerate(rows)
+    )
     file = read_file(put(text))
     assert file.columns == ("v", "b") and file.values[1, 0] == 12.12
 
@@ -558,6 +560,67 @@ def test_sensors_that_take_turns_in_a_log_are_series(put, tmp_path):
     assert not read_file(put(hours.to_csv(index=False))).id_columns
     strictly = hours.assign(entity_id=["a", "b"] * 30)
     assert read_file(put(strictly.to_csv(index=False))).id_columns == ("entity_id",)
+
+
+def patients() -> pd.DataFrame:
+    """Hearts of five patients, of whom no two were ever looked at in the same minute."""
+    rng = np.random.default_rng(3)
+    parts = []
+    for p in range(5):
+        minutes = p + 10 * np.cumsum(rng.integers(4, 9, 40))
+        when = pd.Timestamp("2024-01-01") + pd.to_timedelta(minutes, unit="min")
+        hr = 60 + 20 * p + rng.normal(0, 1, 40).round(1)
+        parts.append(pd.DataFrame({"subject_id": 10 + p, "when": when, "hr": hr}))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.mark.parametrize("name", ["subject_id", "RecordID", "patientid"])
+def test_patients_that_are_numbers_are_series(put, tmp_path, name):
+    table = patients().rename(columns={"subject_id": name})
+    file = read_file(put(table.to_csv(index=False)))
+    assert file.id_columns == (name,) and file.columns == ("hr",)
+    table.to_parquet(tmp_path / "in.parquet")
+    assert read_file(tmp_path / "in.parquet").id_columns == (name,)
+    assert t1.data.frames.Frame.read(table).id_columns == (name,)
+    humid = table.rename(columns={name: "humid"})  # numbers that are called anything else are measured
+    assert not read_file(put(humid.to_csv(index=False))).id_columns
+
+
+def test_numbered_items_of_numbered_patients_are_a_long_table(put, tmp_path):
+    keys = [(p, h, item) for p in (11, 12) for h in range(40) for item in (220179, 220180)]
+    rows = [
+        f"{p},{p + 900},2024-01-{1 + h // 24:02} {h % 24:02}:00,{item},{item - 220100 + h % 5 if h != 7 else ''},mmHg"
+        for p, h, item in keys
+    ]
+    text = "subject_id,hadm_id,charttime,itemid,valuenum,valueuom\n" + "\n".join(rows) + "\n"
+    file = read_file(put(text))
+    assert file.id_columns == ("subject_id",) and file.columns == ("220179", "220180")
+    assert file.passed_through["hadm_id"] == "stands beside 'valuenum'"
+    table = pd.read_csv(put(text))
+    table.to_parquet(tmp_path / "in.parquet")
+    assert read_file(tmp_path / "in.parquet").columns == ("220179", "220180")
+    two = text.replace("hadm_id", "weight").replace(
+        ",911,", ",,", 9
+    )  # two columns to fill: each patient's items
+    assert read_file(put(two)).id_columns == ("subject_id", "itemid")
+
+
+def test_patients_within_a_variable_are_series(put):
+    table = patients()
+    both = pd.concat([table.assign(label="HR"), table.assign(label="SBP", hr=table.hr + 50)])
+    file = read_file(put(both.rename(columns={"hr": "valuenum"}).to_csv(index=False)))
+    assert file.id_columns == ("subject_id",) and file.columns == ("HR", "SBP")
+
+
+def test_annotated_tables_of_influxdb_are_long(put):
+    rows = "".join(
+        f",,{k},2024-01-01T{h:02}:00:00Z,{20 * k + h % 7}.5,{name},home\n"
+        for k, name in enumerate(("t", "rh"))
+        for h in range(24)
+    )
+    head = "#datatype,string,long,dateTime:RFC3339,double,string,string\n#default,_result,,,,,\n"
+    file = read_file(put(f"{head},result,table,_time,_value,_field,_measurement\n{rows}"))
+    assert file.columns == ("rh", "t") and file.ids is None
 
 
 def test_powers_of_ten_are_written_as_in_the_column(put, tmp_path):

@@ -210,7 +210,11 @@ def test_a_wide_table_is_filled_along_its_rows(tmp_path):
 
 def test_a_date_without_an_observation_is_filled_and_one_with_text_is_refused(tmp_path):
     years = range(2000, 2012)
-    rows = [["DE", *(f"{10 + y % 4}.5" for y in years)], ["FR", *(f"{20 + y % 3}.5" for y in years)], ["IT"] + [""] * 12]
+    rows = [
+        ["DE", *(f"{10 + y % 4}.5" for y in years)],
+        ["FR", *(f"{20 + y % 3}.5" for y in years)],
+        ["IT"] + [""] * 12,
+    ]
     for row in rows:
         row[4] = ":"
     table = tmp_path / "wide.csv"

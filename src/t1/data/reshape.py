@@ -204,8 +204,16 @@ def _variable_column(file: DataFile, *, asked: bool) -> str | None:
 
 
 def _value(file: DataFile) -> int | None:
-    """Which of the columns to fill holds the values of a long table: the only one that is no flag."""
+    """Which of the columns to fill holds the values of a long table: the only one that is no flag.
+
+    Or the only one that is called so, if nothing beside it can be filled: numbers of patients, empty columns.
+    """
     found = [k for k, name in enumerate(file.columns) if not FLAGS.fullmatch(name.strip())]
+    missing = np.isnan(file.values)
+    seen = [k for k in found if not missing[:, k].all()]
+    called = [k for k in seen if VALUES.fullmatch(file.columns[k].strip(" _"))]
+    if len(found) > 1 and len(called) == 1 and not missing[:, [k for k in seen if k not in called]].any():
+        found = called
     return found[0] if len(found) == 1 else None
 
 
@@ -230,7 +238,7 @@ def _from_long(file: DataFile, at: str) -> DataFile:
     first = np.unique(row, return_index=True)[1]
     ids = join_ids(keys)[first] if keys else None
     name = file.columns[k]
-    flags = {flag: f"is a flag beside {name!r}" for flag in file.columns if flag != name}
+    flags = {flag: f"stands beside {name!r}" for flag in file.columns if flag != name}
     empty = {
         flag: int(np.isnan(file.values[:, n]).sum()) for n, flag in enumerate(file.columns) if flag != name
     }
@@ -245,7 +253,10 @@ def _from_long(file: DataFile, at: str) -> DataFile:
         ids=ids,
         id_columns=tuple(others),
         passed_through={**{name: why for name, why in file.passed_through.items() if name != at}, **flags},
-        problems=[*file.problems, *(told_empty(flag, "flags", n) for flag, n in empty.items() if n)],
+        problems=[
+            *file.problems,
+            *(told_empty(flag, f"what stands beside {name!r}", n) for flag, n in empty.items() if n),
+        ],
         said=(
             f"a long table: {at!r} says what each {name!r} is of; filled side by side",
             *(text for text in file.said if "series of its own" not in text),

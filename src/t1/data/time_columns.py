@@ -246,7 +246,9 @@ def _clocks(source: TimeSource, at: dict[str, int]) -> tuple[AnyArray, TimeForma
     read = read_dates([f"1970-01-01 {text}" for text in texts])
     if np.isnat(read.times).any():
         return None
-    return read.times - np.datetime64(0, "ns"), replace(read.format, pattern=read.format.pattern.partition(" ")[2])
+    return read.times - np.datetime64(0, "ns"), replace(
+        read.format, pattern=read.format.pattern.partition(" ")[2]
+    )
 
 
 def join(

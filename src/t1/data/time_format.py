@@ -36,7 +36,9 @@ class TimeFormat:
         0,
         0,
     )  # of numbered parts: nanoseconds of one, of all, and the first number
-    shorter: tuple[str, ...] = ()  # patterns of times whose clock, seconds or fraction is zero and not written
+    shorter: tuple[
+        str, ...
+    ] = ()  # patterns of times whose clock, seconds or fraction is zero and not written
     months: tuple[str, ...] = tuple(MONTHS.split())  # their names
     span: int = 0  # nanoseconds: each cell is start/end, and this far apart
     between: str = "/"  # the start and the end
@@ -53,7 +55,9 @@ class TimeFormat:
             return [self._number(time) for time in times]
         texts = [self._text(pd.Timestamp(time)) for time in times]
         if self.span:
-            last = replace(self, pattern=self.end or self.pattern, midnight_24=self.midnight_24 or self.end_24)
+            last = replace(
+                self, pattern=self.end or self.pattern, midnight_24=self.midnight_24 or self.end_24
+            )
             ends = [last._text(pd.Timestamp(time)) for time in shifted(times, self.span)]
             texts = [f"{start}{self.between}{end}" for start, end in zip(texts, ends, strict=True)]
         return texts

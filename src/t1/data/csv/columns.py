@@ -14,7 +14,7 @@ from t1.data.csv.styles import MISSING, OTHER_SIGN, Style, find_powers, find_sty
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
-from t1.data.ids import is_id_name, join_ids, number_that_tells, repeated, tell_apart, told_series
+from t1.data.ids import join_ids, may_name_series, number_that_tells, repeated, tell_apart, told_series
 from t1.data.reading import Reading
 from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty, told_nothing
 from t1.data.time_columns import TimeColumns, TimeSource
@@ -81,7 +81,7 @@ class TextSheet:
         if not at and time is not None and not self.choice.named:
             again = repeated(time.times)
             free = [j for j in range(len(self.names)) if j not in time.at]
-            texts = [j for j in free if (self._may_tell_apart(j) if again else self._is_text(j))]
+            texts = [j for j in free if self._may_tell_apart(j, again)]
             at = tell_apart(time.times, {j: (self.names[j], self.all_texts) for j in texts})
             if not at and again:
                 numbers = {j: column for j in free if (column := self.whole_column(j)) is not None}
@@ -96,12 +96,11 @@ class TextSheet:
             self.problems.append(f"{nameless} rows have no {name!r}; they are taken for one series.")
         return at, ids
 
-    def _may_tell_apart(self, j: int) -> bool:
-        """Whether a column is text, or whole numbers under the name of an id."""
+    def _may_tell_apart(self, j: int, again: int) -> bool:
+        """Whether a column is text, or whole numbers under the name of an id; `again`: rows whose stamp repeats."""
         if self.numbers.n_texts[j]:
-            return True
-        column = self.whole_column(j)
-        return column is not None and is_id_name(self.names[j]) and bool((column == np.rint(column)).all())
+            return bool(again) or self._is_text(j)
+        return may_name_series(self.names[j], lambda: self.whole_column(j), again)
 
     def find_numeric(self, taken: tuple[int, ...]) -> list[int]:
         """The columns to fill; all others are noted as passed through."""
