@@ -189,6 +189,22 @@ def test_words_for_what_is_missing(put, tmp_path, word):
     assert (tmp_path / "out.csv").read_text() == text.replace(word + "\n", "9.5\n")
 
 
+def test_days_without_a_name_are_the_time(put):
+    days = pd.date_range("2024-01-28", periods=30)
+    file = read_file(put("".join(f"{day:%Y%m%d},{i / 4}\n" for i, day in enumerate(days))))
+    assert (file.time == days.to_numpy("M8[ns]")).all() and file.columns == ("column 2",)
+    numbers = read_file(put("".join(f"{20240128 + i},{i / 4}\n" for i in range(30))))
+    assert numbers.time is None  # there is no 32nd of January
+
+
+@pytest.mark.parametrize(
+    "text", ['{"time": [1, 2], "a": [1, null]}', '[{"time": 1, "a": 2}]', "{\n}", "[\n1]"]
+)
+def test_json_is_told(put, text):
+    with pytest.raises(InputError, match="this is JSON, not a table"):
+        read_file(put(text))
+
+
 def test_kinds_are_those_of_the_file_and_of_the_user(put):
     rows = "".join(f"{(i * 37) % 360},{i % 3}\n" for i in range(60))
     file = read_file(put("wind_dir,x\n" + rows), kind={"x": "category"})
@@ -472,6 +488,23 @@ def test_a_remark_between_the_rows_of_two_columns_is_no_row(put, tmp_path):
     assert "a line between the rows is no row" in file.understood[1]
     file.write(tmp_path / "out.csv", np.full(file.values.shape, 9.5))
     assert (tmp_path / "out.csv").read_text() == text.replace("04:00,", "04:00,9.5")
+
+
+def test_totals_between_dated_rows_are_no_rows(put, tmp_path):
+    rows = [f"2024-01-{d + 1:02},{d / 2 if d != 4 else ''}" for d in range(20)]
+    text = (
+        "date,a\n"
+        + "\n".join([*rows[:7], "Subtotal,10.5", *rows[7:14], '"Total week",33', *rows[14:]])
+        + "\n"
+    )
+    file = read_file(put(text))
+    assert file.time is not None and len(file.values) == 20 and np.nanmax(file.values) == 9.5
+    file.write(tmp_path / "out.csv", np.full(file.values.shape, 2.5))
+    assert (tmp_path / "out.csv").read_text() == text.replace("01-05,", "01-05,2.5")
+    named = "month,a\n" + "".join(
+        f"{m} {y},{y}.5\n" for y in range(2001, 2009) for m in ("Mar", "May", "Sep")
+    )
+    assert len(read_file(put(named)).values) == 24
 
 
 def test_an_empty_line_in_a_table_of_numbers_is_a_row(put):

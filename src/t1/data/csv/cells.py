@@ -25,7 +25,7 @@ DATE = re.compile(
     rb"|\d{1,2}[- ][A-Za-z]{3,9}[- ,]+\d{2,4}.*|[A-Za-z]{3,9} \d{1,2},? \d{4}.*|\d{4}-[A-Za-z]{3}-\d{1,2}.*"
 )
 TOTALS = re.compile(
-    rb"(grand )?(total|sum|mean|average|avg|min|max|minimum|maximum|median|count|std|summe|mittel\w*|gesamt"
+    rb"(grand |sub-?)?(total|sum|mean|average|avg|min|max|minimum|maximum|median|count|std|summe|mittel\w*|gesamt"
     rb"|moyenne|totaal|totale|media)\b",
     re.IGNORECASE,
 )

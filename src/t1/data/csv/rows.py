@@ -19,6 +19,7 @@ from t1.errors import InputError
 BLANK = b' \t"'
 RULE = b"-=_+:|"  # what a line below the names is drawn with
 LOOK_BACK = 200  # rows at the end that are looked at
+TOTAL_LETTERS = b"gtsmac"  # what the words for totals begin with
 MOST_SUMS = 3  # lines of sums below a table
 
 Bytes = npt.NDArray[np.uint8]
@@ -139,6 +140,7 @@ def drop_strays(
                 "(separator).",
                 option="separator",
             )
+    strays += _drop_subtotals(data, starts, ends, is_row, layout)
     if layout.header_end is not None and layout.names:
         strays += _drop_repeated_names(data, starts, ends, is_row, layout)
     if strays:
@@ -147,6 +149,22 @@ def drop_strays(
             if strays == 1
             else f"{strays} lines between the rows are no rows"
         )
+
+
+def _drop_subtotals(data: Bytes, starts: IntArray, ends: IntArray, is_row: BoolArray, layout: Layout) -> int:
+    """Take out lines that begin with the word for a total where the table has dates; how many there were."""
+    if layout.looks[0] is not CellLook.DATE or layout.width < 2:
+        return 0
+    first = data[np.minimum(starts + (data[starts] == ord('"')), len(data) - 1)] | 0x20  # in lower case
+    may_be = is_row & np.isin(first, np.frombuffer(TOTAL_LETTERS, dtype=np.uint8))
+    found = [
+        i
+        for i in np.flatnonzero(may_be).tolist()
+        if TOTALS.match(cell := split(data[starts[i] : ends[i]].tobytes(), layout.separator)[0].strip(BLANK))
+        and look(cell) is CellLook.TEXT
+    ]
+    is_row[found] = False
+    return len(found)
 
 
 def _drop_repeated_names(
