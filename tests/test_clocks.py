@@ -276,10 +276,15 @@ def test_a_count_of_seconds_is_no_date(put):
         "{0:02}:00 - {1:02}:00",
         "{0:02} – {1:02}",
         "{0:02} bis {2:02}",
+        "{0:02}h",
+        "{0}h00",
+        "{0} h",
+        "{3}",
     ],
 )
-def test_hours_as_ranges_are_the_clock_of_their_date(put, tmp_path, shape):
-    ranges = [shape.format(hour, hour + 1, (hour + 1) % 24) for hour in range(24)]
+def test_hours_as_ranges_or_with_letters_are_the_clock_of_their_date(put, tmp_path, shape):
+    halves = [f"{(hour - 1) % 12 + 1} {'AM' if hour < 12 else 'PM'}" for hour in range(24)]
+    ranges = [shape.format(hour, hour + 1, (hour + 1) % 24, halves[hour]) for hour in range(24)]
     x = iter(wave(240))
     text = "Date;hour;x\n" + "".join(f"{day:%d.%m.%Y};{each};{next(x)}\n" for day in DAYS for each in ranges)
     file = read_file(put(text))

@@ -28,6 +28,7 @@ from t1.errors import InputError
 RANGE = re.compile(
     r"(?P<start>\d{1,2}(?P<minute>:\d{2})?)(?P<between>\s*(?:[-–—/]|to|bis|à)\s*)(?P<end>\d{1,2}(?(minute):\d{2}))"
 )
+HOURS = re.compile(r"(?P<H>\d{1,2})(?P<gap> ?)(?:h(?P<M>\d{2})?|(?P<half>[AaPp][Mm]))")  # 0h30, 09 h, 12 AM
 OWN_CLOCK = re.compile(r"[T ]\d{1,2}[:.]\d{2}.*")  # behind a date
 PART_NAME = re.compile(
     r"hour|period|interval|slot|block|stunde|hora\b|heure|uur|(?<![a-z])(h[eb]|hr|sp|ptu|mtu)(?![a-z])",
@@ -117,6 +118,8 @@ def _clock_of(
                 return _with_texts(source, (date, j), dates)
             if texts and all(RANGE.fullmatch(text) for text in texts):
                 return _with_ranges(source, (date, j), dates)
+            if texts and all(HOURS.fullmatch(text) for text in texts):
+                return _with_hours(source, (date, j), dates)
         elif part_of(source.names[j]) in ("hour", "hhmm", "clock"):
             which = "hhmm" if _is_hhmm(source, j) else "hour"
             found = compose(source, {"date": date, which: j}, dates)
@@ -167,6 +170,20 @@ def _with_ranges(source: TimeSource, at: tuple[int, int], dates: Dates) -> TimeC
         end_24=any(end == 24 * 60 for _, end in minutes),
     )
     return replace(joined, formats=(joined.formats[0], clock))
+
+
+def _with_hours(source: TimeSource, at: tuple[int, int], dates: Dates) -> TimeColumns | None:
+    """Dates with hours such as 0h30, 09 h or 12 AM."""
+    hours = [each for text in source.texts(at[1]) if (each := HOURS.fullmatch(text)) is not None]
+    clocks = [
+        f"{each['H']}:{each['M'] or '00'}{' ' * bool(each['half'])}{each['half'] or ''}" for each in hours
+    ]
+    plain = replace(source, texts=lambda j: clocks if j == at[1] else source.texts(j))
+    joined, first = _with_texts(plain, at, dates), hours[0]
+    if joined is None or len({(each["M"] is None, each["half"] is None) for each in hours}) > 1:
+        return None
+    pattern = f"%I{first['gap']}%p" if first["half"] else f"%H{first['gap']}h{'%M' if first['M'] else ''}"
+    return replace(joined, formats=(joined.formats[0], replace(joined.formats[1], pattern=pattern)))
 
 
 def _minutes(clock: str) -> int:
