@@ -265,3 +265,88 @@ def test_a_count_of_seconds_is_no_date(put):
     rows = [f"{30000 + i},{x}\n" for i, x in enumerate(wave(240))]
     assert read_file(put("elapsed,x\n" + "".join(rows))).time_format.unit == "step"
     assert read_file(put("Date,x\n" + "".join(rows))).time_format.unit == "excel day"
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "{0:02}-{1:02}",
+        "{0}-{1}",
+        "{0:02}:00-{1:02}:00",
+        "{0:02}:00 - {1:02}:00",
+        "{0:02} – {1:02}",
+        "{0:02} bis {2:02}",
+        "{0:02}h",
+        "{0}h00",
+        "{0} h",
+        "{3}",
+    ],
+)
+def test_hours_as_ranges_or_with_letters_are_the_clock_of_their_date(put, tmp_path, shape):
+    halves = [f"{(hour - 1) % 12 + 1} {'AM' if hour < 12 else 'PM'}" for hour in range(24)]
+    ranges = [shape.format(hour, hour + 1, (hour + 1) % 24, halves[hour]) for hour in range(24)]
+    x = iter(wave(240))
+    text = "Date;hour;x\n" + "".join(f"{day:%d.%m.%Y};{each};{next(x)}\n" for day in DAYS for each in ranges)
+    file = read_file(put(text))
+    assert file.time_columns == ("Date", "hour") and steps(file) == {60} and file.ids is None
+    asked = read_file(put(text), time=["Date", "hour"])
+    assert (asked.time == file.time).all()
+    lines = text.splitlines(keepends=True)
+    less = put("".join(lines[:24] + lines[26:]))  # 23-24 and 00-01 are added
+    options = {"fit_options": FitOptions(budget="fast"), "fill_options": FillOptions()}
+    impute_file(less, tmp_path / "out.csv", reading={}, add_missing_rows=True, **options)
+    out = (tmp_path / "out.csv").read_text().splitlines()
+    assert [line.rpartition(";")[0] for line in out] == [line.rpartition(";")[0] for line in lines]
+
+
+@pytest.mark.parametrize("clock", ["{0}", "{0:02}:00", "{0}-{1}"])
+def test_the_clock_tells_the_order_of_day_and_month(put, clock):
+    x = iter(wave(240))
+    rows = (
+        f"{day:%d/%m/%Y};{clock.format(h, h + 1)};{next(x)}\n"
+        for day in pd.date_range("2024-01-01", periods=10)
+        for h in range(24)
+    )
+    file = read_file(put("Date;hour;x\n" + "".join(rows)))
+    assert file.time_columns == ("Date", "hour") and steps(file) == {60}
+    assert "day first, which makes the steps regular" in file.said[-1]
+
+
+def quarter_of(stamp: pd.Timestamp) -> int:
+    return (stamp.month + 2) // 3
+
+
+@pytest.mark.parametrize(
+    ("names", "freq", "cells"),
+    [
+        ("Year,Month", "MS", lambda t: f"{t:%Y},{t:%B}"),
+        ("Year,Month", "MS", lambda t: f"{t:%Y},{t:%b}".upper()),
+        ("Year,Period", "MS", lambda t: f"{t:%Y},M{t:%m}"),
+        ("Year,Quarter", "QS", lambda t: f"{t:%Y},Q{quarter_of(t)}"),
+        ("Year,Period", "QS", lambda t: f"{t:%Y},Q0{quarter_of(t)}"),
+        ("YEAR,QTR", "QS", lambda t: f"{t:%Y},{quarter_of(t)}"),
+        ("YEAR,WEEK", "W-MON", lambda t: f"{t:%G},{int(f'{t:%V}')}"),
+        ("Year,Month,Day,Time", "h", lambda t: f"{t:%Y},{t.month},{t.day},{t:%H:%M}"),
+        ("Year,Month,Day,Time", "h", lambda t: f"{t:%Y},{t:%b},{t.day},{t:%I:%M %p}"),
+    ],
+)
+def test_parts_of_a_date_that_are_no_plain_numbers(put, tmp_path, names, freq, cells):
+    times = pd.date_range("2018-01-01", periods=120, freq=freq)
+    lines = [f"{names},x", *(f"{cells(t)},{x}" for t, x in zip(times, wave(120), strict=True))]
+    file = read_file(put("\n".join(lines) + "\n"))
+    assert file.time_columns == tuple(names.split(",")) and file.columns == ("x",)
+    np.testing.assert_array_equal(file.time, times.to_numpy("M8[ns]"))
+    less = put("\n".join(lines[:30] + lines[32:]) + "\n")
+    options = {"fit_options": FitOptions(budget="fast"), "fill_options": FillOptions()}
+    impute_file(less, tmp_path / "out.csv", reading={}, add_missing_rows=True, **options)
+    out = (tmp_path / "out.csv").read_text().splitlines()
+    assert [line.rpartition(",")[0] for line in out] == [line.rpartition(",")[0] for line in lines]
+
+
+def test_series_of_numbered_weeks_and_a_week_that_no_year_has(put):
+    keys = [(year, week, zone) for year in (2021, 2022) for week in range(1, 53) for zone in ("n", "s")]
+    rows = [f"{zone},{year},{week},{x}" for (year, week, zone), x in zip(keys, wave(208), strict=True)]
+    file = read_file(put("\n".join(["region,year,week,x", *rows]) + "\n"))
+    assert file.time_columns == ("year", "week") and file.id_columns == ("region",)
+    odd = read_file(put("\n".join(["region,year,week,x", *rows, "n,2022,53,1.5"]) + "\n"))
+    assert odd.time is None  # 2022 had 52 weeks

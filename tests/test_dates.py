@@ -140,3 +140,37 @@ def test_days_as_excel_counts_them_come_back(parts):
 @pytest.mark.parametrize("step", [0.5, 0.25, 0.1, 0.04, 0.001, 2, 10, 60])
 def test_other_counts_are_no_days(step):
     assert numeric([f"{30000 + k * step:.3f}" for k in range(100)]).format.unit == "step"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["01.01.2024 00:00", "01.01.2024 00:00:30", "01.01.2024 00:01"],
+        ["1/13/2024 0:00:30", "1/13/2024 0:01", "1/13/2024 0:01:30"],
+        ["13/1/2024 1:00 AM", "13/1/2024 1:00:30 AM"],
+        ["2024-01-01", "2024-01-01 00:30", "2024-01-01 00:30:30", "2024-01-01 00:30:30.5"],
+        ["13/01/2024 00:00:00", "13/01/2024 00:00:00.500", "13/01/2024 00:00:01"],
+        ["2024-01-01 00:00:00:000", "2024-01-01 00:00:00:500"],
+        ["2024-01-01 00:00:00,000", "2024-01-01 00:00:00,500"],
+    ],
+)
+def test_a_clock_seconds_or_a_fraction_only_where_they_are_not_zero(texts):
+    dates = read_dates(texts)
+    assert not np.isnat(dates.times).any() and (np.diff(dates.times) > np.timedelta64(0)).all()
+    assert dates.format.write(dates.times) == texts
+
+
+def test_a_clock_that_is_sometimes_written_in_full_is_added_in_full():
+    dates = read_dates(["01.01.2024 00:00", "01.01.2024 00:01:00", "01.01.2024 00:02:30"])
+    assert dates.format.write(dates.times[:1]) == ["01.01.2024 00:00:00"]
+
+
+def test_what_is_no_date_stays_none_in_a_zone():
+    times = read_dates(["2024-01-01T00:00+02:00", "2024-01-01T01:00+02:00", "noon"]).times
+    assert np.isnat(times).tolist() == [False, False, True]
+
+
+def test_a_zone_behind_a_blank_may_change():
+    dates = read_dates(["27.10.2024 02:00 +0200", "27.10.2024 02:00 +0100"])
+    np.testing.assert_array_equal(dates.times, np.array(["2024-10-27T00", "2024-10-27T01"], "M8[ns]"))
+    assert dates.format.write(dates.times[:1]) == ["27.10.2024 00:00 +0000"]

@@ -229,6 +229,7 @@ def test_latin_1_and_utf_8_mark(put, tmp_path):
         ('"x;y;z",b\n1,2\n', ",", "."),
         ("a\n1\n2\n", ",", "."),
         ('a;b\n"x,y,z";1,0\n"x,y,z";\n', ";", ","),
+        ("time;a\n" + "".join(f"2024-01-01 00:00:{i:02},500;{i}.5\n" for i in range(20)), ";", "."),
     ],
 )
 def test_separator_and_decimal_sign_are_found(put, tmp_path, text, separator, decimal):

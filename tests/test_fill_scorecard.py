@@ -92,6 +92,13 @@ def test_totals_are_in_the_mix_of_the_gaps():
     assert (totals.missing, totals.cells) == (40, 4)
 
 
+def test_only_cells_that_the_totals_are_of_are_counted():
+    missing = np.zeros((2, N_CLASSES), dtype=np.intp)
+    missing[0, 0] = 30  # the other is an id: its gaps stay empty
+    made = card(2, missing=missing)
+    assert made.cells == 2 and "2 held-out cells in 2 gaps" in made.verdict
+
+
 def test_it_can_be_written_as_json_without_nan():
     for made in (card(), card(covered=True), card(error=np.tile([np.inf, np.nan], 2)), card(**NOTHING)):
         again = json.loads(json.dumps(made.to_dict(), allow_nan=False))

@@ -168,6 +168,43 @@ def test_sentinels_count_as_missing_and_can_be_kept(put, tmp_path):
     assert int(np.isnan(read_file(tmp_path / "in.parquet").values).sum()) == 7
 
 
+def test_a_code_that_is_rare_in_each_column_but_stands_in_many_is_missing(put):
+    rng = np.random.default_rng(0)
+    table = rng.normal(10, 1, (40, 4)).round(1)
+    table[[3, 9, 20], [0, 1, 2]] = -99.9
+    table[30, 3] = 888.8  # once: told, not done
+    text = "a,b,c,d\n" + "\n".join(",".join(map(str, row)) for row in table.tolist()) + "\n"
+    file = read_file(put(text))
+    assert int(np.isnan(file.values).sum()) == 3 and "-99.9 counts as missing (3 cells)" in file.understood[0]
+    assert any("888.8" in text and "may mean missing" in text for text in file.problems)
+    assert not np.isnan(read_file(put("\n".join(text.replace("-99.9", "9.5", 1).splitlines()))).values).any()
+
+
+@pytest.mark.parametrize("word", ["unavailable", "unknown", r"\N", "(null)", "No Data", ":"])
+def test_words_for_what_is_missing(put, tmp_path, word):
+    text = "time,a\n" + "".join(f"2024-01-01 {i:02d}:00,{word if i == 4 else i / 2}\n" for i in range(20))
+    file = read_file(put(text))
+    assert np.flatnonzero(np.isnan(file.values[:, 0])).tolist() == [4]
+    file.write(tmp_path / "out.csv", np.full(file.values.shape, 9.5))
+    assert (tmp_path / "out.csv").read_text() == text.replace(word + "\n", "9.5\n")
+
+
+def test_days_without_a_name_are_the_time(put):
+    days = pd.date_range("2024-01-28", periods=30)
+    file = read_file(put("".join(f"{day:%Y%m%d},{i / 4}\n" for i, day in enumerate(days))))
+    assert (file.time == days.to_numpy("M8[ns]")).all() and file.columns == ("column 2",)
+    numbers = read_file(put("".join(f"{20240128 + i},{i / 4}\n" for i in range(30))))
+    assert numbers.time is None  # there is no 32nd of January
+
+
+@pytest.mark.parametrize(
+    "text", ['{"time": [1, 2], "a": [1, null]}', '[{"time": 1, "a": 2}]', "{\n}", "[\n1]"]
+)
+def test_json_is_told(put, text):
+    with pytest.raises(InputError, match="this is JSON, not a table"):
+        read_file(put(text))
+
+
 def test_kinds_are_those_of_the_file_and_of_the_user(put):
     rows = "".join(f"{(i * 37) % 360},{i % 3}\n" for i in range(60))
     file = read_file(put("wind_dir,x\n" + rows), kind={"x": "category"})
@@ -424,6 +461,52 @@ def test_an_empty_line_between_dated_rows_is_left_alone(put, tmp_path):
         assert (tmp_path / "out.csv").read_text() == text.replace("04:00,,", "04:00,9.5,")
 
 
+@pytest.mark.parametrize(
+    ("head", "row", "end"),
+    [
+        ("| time | a | b |\n|---|---|---|\n", "| {} | {} | {} |", ""),
+        ("time | a | b\n-----------------+-----+----\n", "{} | {} | {}", "(12 rows)\n"),
+        ("time,a,b\n---,---,---\n", "{},{},{}", ""),
+    ],
+)
+def test_a_rule_below_the_names_is_no_row(put, tmp_path, head, row, end):
+    rows = [row.format(f"2024-01-01 {h:02d}:00", h / 2 if h != 4 else "", h + 0.5) for h in range(12)]
+    text = head + "\n".join(rows) + "\n" + end
+    file = read_file(put(text))
+    assert file.time is not None and file.values.shape == (12, 2)
+    file.write(tmp_path / "out.csv", np.full(file.values.shape, 9.5))
+    filled = row.format("2024-01-01 04:00", 9.5, 4.5)
+    out = (tmp_path / "out.csv").read_text()
+    assert out.replace(" ", "") == text.replace(rows[4], filled).replace(" ", "")
+
+
+def test_a_remark_between_the_rows_of_two_columns_is_no_row(put, tmp_path):
+    rows = [f"2024-01-01 {h:02d}:00,{h / 2 if h != 4 else ''}" for h in range(12)]
+    text = "time,a\n" + "\n".join([*rows[:6], "# calibrated", *rows[6:]]) + "\n"
+    file = read_file(put(text))
+    assert file.time is not None and len(file.values) == 12
+    assert "a line between the rows is no row" in file.understood[1]
+    file.write(tmp_path / "out.csv", np.full(file.values.shape, 9.5))
+    assert (tmp_path / "out.csv").read_text() == text.replace("04:00,", "04:00,9.5")
+
+
+def test_totals_between_dated_rows_are_no_rows(put, tmp_path):
+    rows = [f"2024-01-{d + 1:02},{d / 2 if d != 4 else ''}" for d in range(20)]
+    text = (
+        "date,a\n"
+        + "\n".join([*rows[:7], "Subtotal,10.5", *rows[7:14], '"Total week",33', *rows[14:]])
+        + "\n"
+    )
+    file = read_file(put(text))
+    assert file.time is not None and len(file.values) == 20 and np.nanmax(file.values) == 9.5
+    file.write(tmp_path / "out.csv", np.full(file.values.shape, 2.5))
+    assert (tmp_path / "out.csv").read_text() == text.replace("01-05,", "01-05,2.5")
+    named = "month,a\n" + "".join(
+        f"{m} {y},{y}.5\n" for y in range(2001, 2009) for m in ("Mar", "May", "Sep")
+    )
+    assert len(read_file(put(named)).values) == 24
+
+
 def test_an_empty_line_in_a_table_of_numbers_is_a_row(put):
     assert len(read_file(put("a,b\n1,2\n,\n3,4\n")).values) == 3
     assert len(read_file(put("timestamp,b\n1,2\n,\n3,4\n")).values) == 2
@@ -460,6 +543,34 @@ def test_words_are_no_units(put, cells):
     assert file.columns == ("x",)
 
 
+@pytest.mark.parametrize("every", [2, 40])
+def test_a_long_minus_is_a_minus(put, tmp_path, every):
+    cells = [("−" if i % every == 1 else "") + f"{12 + i / 10:.1f}" for i in range(60)]
+    cells[4] = ""
+    text = "time,a\n" + "".join(f"2024-01-01 00:{i:02d},{cell}\n" for i, cell in enumerate(cells))
+    file = read_file(put(text))
+    assert file.values[[0, 1], 0].tolist() == [12.0, -12.1] and np.isnan(file.values[4, 0])
+    file.write(tmp_path / "out.csv", np.full(file.values.shape, -3.4))
+    assert (tmp_path / "out.csv").read_text() == text.replace("00:04,", "00:04,−3.4")
+
+
+def test_millions_and_bytes_are_read_where_all_numbers_have_them(put):
+    cells = {"v": "{:.2f}M", "b": "{:.0f}MB", "mixed": "{:.2f}M"}
+    rows = [[shape.format(12 + i / 8) for shape in cells.values()] for i in range(20)]
+    rows[7][2] = "950"
+    text = "time,v,b,mixed\n" + "".join(
+        f"2024-01-01 {i:02d}:00,{','.join(row)}\n" for i, row in enumerate(rows)
+    )
+    file = read_file(put(text))
+    assert file.columns == ("v", "b") and file.values[1, 0] == 12.12
+
+
+def test_a_code_and_its_flag_are_no_decimal_number(put):
+    rows = "".join(f'2024-01-01 {i:02d}:00,"+{150 + i:04},5",{i}.5\n' for i in range(20))
+    file = read_file(put("DATE,TMP,x\n" + rows))
+    assert file.columns == ("x",) and "text" in file.passed_through["TMP"]
+
+
 # several series
 
 
@@ -482,6 +593,67 @@ def test_sensors_that_take_turns_in_a_log_are_series(put, tmp_path):
     assert not read_file(put(hours.to_csv(index=False))).id_columns
     strictly = hours.assign(entity_id=["a", "b"] * 30)
     assert read_file(put(strictly.to_csv(index=False))).id_columns == ("entity_id",)
+
+
+def patients() -> pd.DataFrame:
+    """Hearts of five patients, of whom no two were ever looked at in the same minute."""
+    rng = np.random.default_rng(3)
+    parts = []
+    for p in range(5):
+        minutes = p + 10 * np.cumsum(rng.integers(4, 9, 40))
+        when = pd.Timestamp("2024-01-01") + pd.to_timedelta(minutes, unit="min")
+        hr = 60 + 20 * p + rng.normal(0, 1, 40).round(1)
+        parts.append(pd.DataFrame({"subject_id": 10 + p, "when": when, "hr": hr}))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.mark.parametrize("name", ["subject_id", "RecordID", "patientid"])
+def test_patients_that_are_numbers_are_series(put, tmp_path, name):
+    table = patients().rename(columns={"subject_id": name})
+    file = read_file(put(table.to_csv(index=False)))
+    assert file.id_columns == (name,) and file.columns == ("hr",)
+    table.to_parquet(tmp_path / "in.parquet")
+    assert read_file(tmp_path / "in.parquet").id_columns == (name,)
+    assert t1.data.frames.Frame.read(table).id_columns == (name,)
+    humid = table.rename(columns={name: "humid"})  # numbers that are called anything else are measured
+    assert not read_file(put(humid.to_csv(index=False))).id_columns
+
+
+def test_numbered_items_of_numbered_patients_are_a_long_table(put, tmp_path):
+    keys = [(p, h, item) for p in (11, 12) for h in range(40) for item in (220179, 220180)]
+    rows = [
+        f"{p},{p + 900},2024-01-{1 + h // 24:02} {h % 24:02}:00,{item},{item - 220100 + h % 5 if h != 7 else ''},mmHg"
+        for p, h, item in keys
+    ]
+    text = "subject_id,hadm_id,charttime,itemid,valuenum,valueuom\n" + "\n".join(rows) + "\n"
+    file = read_file(put(text))
+    assert file.id_columns == ("subject_id",) and file.columns == ("220179", "220180")
+    assert file.passed_through["hadm_id"] == "stands beside 'valuenum'"
+    table = pd.read_csv(put(text))
+    table.to_parquet(tmp_path / "in.parquet")
+    assert read_file(tmp_path / "in.parquet").columns == ("220179", "220180")
+    two = text.replace("hadm_id", "weight").replace(
+        ",911,", ",,", 9
+    )  # two columns to fill: each patient's items
+    assert read_file(put(two)).id_columns == ("subject_id", "itemid")
+
+
+def test_patients_within_a_variable_are_series(put):
+    table = patients()
+    both = pd.concat([table.assign(label="HR"), table.assign(label="SBP", hr=table.hr + 50)])
+    file = read_file(put(both.rename(columns={"hr": "valuenum"}).to_csv(index=False)))
+    assert file.id_columns == ("subject_id",) and file.columns == ("HR", "SBP")
+
+
+def test_annotated_tables_of_influxdb_are_long(put):
+    rows = "".join(
+        f",,{k},2024-01-01T{h:02}:00:00Z,{20 * k + h % 7}.5,{name},home\n"
+        for k, name in enumerate(("t", "rh"))
+        for h in range(24)
+    )
+    head = "#datatype,string,long,dateTime:RFC3339,double,string,string\n#default,_result,,,,,\n"
+    file = read_file(put(f"{head},result,table,_time,_value,_field,_measurement\n{rows}"))
+    assert file.columns == ("rh", "t") and file.ids is None
 
 
 def test_powers_of_ten_are_written_as_in_the_column(put, tmp_path):

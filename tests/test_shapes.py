@@ -208,6 +208,25 @@ def test_a_wide_table_is_filled_along_its_rows(tmp_path):
         read_file(FOLDER / "footer.csv", layout="wide")
 
 
+def test_a_date_without_an_observation_is_filled_and_one_with_text_is_refused(tmp_path):
+    years = range(2000, 2012)
+    rows = [
+        ["DE", *(f"{10 + y % 4}.5" for y in years)],
+        ["FR", *(f"{20 + y % 3}.5" for y in years)],
+        ["IT"] + [""] * 12,
+    ]
+    for row in rows:
+        row[4] = ":"
+    table = tmp_path / "wide.csv"
+    table.write_text("\n".join(["geo," + ",".join(map(str, years)), *map(",".join, rows)]) + "\n")
+    file = read_file(table)
+    assert file.columns == ("DE", "FR", "IT") and np.isnan(file.values[3]).all()
+    assert file.problems == ["column 'IT' has no observed value, so it stays empty."]
+    table.write_text(table.read_text().replace("11.5", "11.5 e", 1))
+    with pytest.raises(InputError, match="'2001' holds text"):
+        read_file(table)
+
+
 @pytest.mark.parametrize("name", ["long.csv", "wide.csv"])
 def test_tables_on_their_side_are_turned_in_every_container(name, tmp_path):
     pytest.importorskip("pyarrow")

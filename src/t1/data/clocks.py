@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from t1.arrays import IntArray, TimeArray
-from t1.data.dates import Dates, read_dates
+from t1.data.dates import Dates, read_dates, regularity
 from t1.data.ids import is_id_name
 from t1.data.time_columns import (
+    CLOCK,
     TimeColumns,
     TimeSource,
     assign,
@@ -23,7 +24,11 @@ from t1.data.time_columns import (
 from t1.data.time_format import DAY, TimeFormat, shifted
 from t1.errors import InputError
 
-CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?")
+# 00-01, 00:00 - 01:00: an hour from its beginning to its end
+RANGE = re.compile(
+    r"(?P<start>\d{1,2}(?P<minute>:\d{2})?)(?P<between>\s*(?:[-–—/]|to|bis|à)\s*)(?P<end>\d{1,2}(?(minute):\d{2}))"
+)
+HOURS = re.compile(r"(?P<H>\d{1,2})(?P<gap> ?)(?:h(?P<M>\d{2})?|(?P<half>[AaPp][Mm]))")  # 0h30, 09 h, 12 AM
 OWN_CLOCK = re.compile(r"[T ]\d{1,2}[:.]\d{2}.*")  # behind a date
 PART_NAME = re.compile(
     r"hour|period|interval|slot|block|stunde|hora\b|heure|uur|(?<![a-z])(h[eb]|hr|sp|ptu|mtu)(?![a-z])",
@@ -80,8 +85,24 @@ def find_clock(
 ) -> TimeColumns | None:
     """The clock beside a column of dates, if these have none of their own or always midnight's.
 
-    With `named` the columns `beside` are what the user says, so that their names need not tell.
+    With `named` the columns `beside` are what the user says, so that their names need not tell. Where day and
+    month can be read both ways, the clock helps: hours of ten days in a row are more regular than of ten months.
     """
+    found = _clock_of(source, date, dates, beside, named=named)
+    if found is None or not dates.note:
+        return found
+    other = read_dates(source.texts(date), day_first=not dates.format.day_first)
+    swapped = _clock_of(source, date, other, beside, named=named)
+    if swapped is None or regularity(swapped.times) <= regularity(found.times):
+        return found
+    first = "day" if other.format.day_first else "month"
+    return replace(swapped, note=f"{first} first, which makes the steps regular")
+
+
+def _clock_of(
+    source: TimeSource, date: int, dates: Dates, beside: Sequence[int] | None, *, named: bool
+) -> TimeColumns | None:
+    """The clock beside dates that are read in one order of day and month."""
     local = shifted(dates.times, dates.format.offset)
     if dates.format.unit not in ("", "excel day") or dates.format.span:
         return None
@@ -95,6 +116,10 @@ def find_clock(
             texts = source.texts(j)
             if texts and all(CLOCK.fullmatch(text) for text in texts):
                 return _with_texts(source, (date, j), dates)
+            if texts and all(RANGE.fullmatch(text) for text in texts):
+                return _with_ranges(source, (date, j), dates)
+            if texts and all(HOURS.fullmatch(text) for text in texts):
+                return _with_hours(source, (date, j), dates)
         elif part_of(source.names[j]) in ("hour", "hhmm", "clock"):
             which = "hhmm" if _is_hhmm(source, j) else "hour"
             found = compose(source, {"date": date, which: j}, dates)
@@ -122,6 +147,48 @@ def _with_texts(source: TimeSource, at: tuple[int, int], dates: Dates) -> TimeCo
     clock = replace(found.formats[1], offset=offset)
     form = replace(dates.format, midnight=True)
     return replace(found, times=shifted(found.times, -offset), formats=(form, clock), note=dates.note)
+
+
+def _with_ranges(source: TimeSource, at: tuple[int, int], dates: Dates) -> TimeColumns | None:
+    """Dates with the beginnings of ranges such as 00-01; a row that is added gets its range as well."""
+    ranges = [RANGE.fullmatch(text) for text in source.texts(at[1])]
+    found = [each for each in ranges if each is not None]
+    minutes = [tuple(map(_minutes, (each["start"], each["end"]))) for each in found]
+    lengths = [(end - start) % (24 * 60) for start, end in minutes]
+    if not all(lengths):
+        return None
+    starts = [each["start"] if each["minute"] else f"{each['start']}:00" for each in found]
+    begun = replace(source, texts=lambda j: starts if j == at[1] else source.texts(j))
+    joined = _with_texts(begun, at, dates)
+    if joined is None:
+        return None
+    clock = replace(
+        joined.formats[1],
+        pattern="%H:%M" if found[0]["minute"] else "%H",
+        span=int(np.median(lengths)) * 60 * 10**9,
+        between=found[0]["between"],
+        end_24=any(end == 24 * 60 for _, end in minutes),
+    )
+    return replace(joined, formats=(joined.formats[0], clock))
+
+
+def _with_hours(source: TimeSource, at: tuple[int, int], dates: Dates) -> TimeColumns | None:
+    """Dates with hours such as 0h30, 09 h or 12 AM."""
+    hours = [each for text in source.texts(at[1]) if (each := HOURS.fullmatch(text)) is not None]
+    clocks = [
+        f"{each['H']}:{each['M'] or '00'}{' ' * bool(each['half'])}{each['half'] or ''}" for each in hours
+    ]
+    plain = replace(source, texts=lambda j: clocks if j == at[1] else source.texts(j))
+    joined, first = _with_texts(plain, at, dates), hours[0]
+    if joined is None or len({(each["M"] is None, each["half"] is None) for each in hours}) > 1:
+        return None
+    pattern = f"%I{first['gap']}%p" if first["half"] else f"%H{first['gap']}h{'%M' if first['M'] else ''}"
+    return replace(joined, formats=(joined.formats[0], replace(joined.formats[1], pattern=pattern)))
+
+
+def _minutes(clock: str) -> int:
+    hours, _, minutes = clock.partition(":")
+    return int(hours) * 60 + int(minutes or 0)
 
 
 def _finer(source: TimeSource, found: TimeColumns, beside: Sequence[int], *, named: bool) -> TimeColumns:

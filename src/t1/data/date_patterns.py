@@ -13,7 +13,10 @@ from t1.arrays import TimeArray
 from t1.data.month_names import day_pattern, in_english, month_style
 from t1.data.time_format import DAY, FIELD, TimeFormat, shifted
 
-CLOCK = r"(?P<gap>[T ])(?P<H>\d{1,2}):(?P<M>\d{2})(?P<sec>:\d{2}(?P<frac>\.\d{1,9})?)?(?P<half> ?[AaPp][Mm])?"
+CLOCK = (
+    r"(?P<gap>[T ])(?P<H>\d{1,2}):(?P<M>\d{2})(?P<sec>:\d{2}(?P<frac>[.,]\d{1,9}|:\d{3})?)?"
+    r"(?P<half> ?[AaPp][Mm])?"
+)
 # zones by name, in hours ahead of UTC; a name that stands for several (CST, BST) as it is mostly meant
 ZONES = {
     "CET": 1,
@@ -114,7 +117,7 @@ def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
             shift = zone_offset(suffix)
         else:  # the zone changes with the season
             texts = [ZONE_NAME.sub(_offset, text) for text in texts]
-            pattern += "%z"
+            pattern += " %z" if suffix.startswith(" ") else "%z"
     utc = "%z" in pattern or pattern == "ISO8601"
     read = pd.to_datetime(pd.Series(texts, dtype=object), format=pattern, errors="coerce", utc=utc)
     if utc:
@@ -136,8 +139,8 @@ def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
 
 
 def _offset(zone: re.Match[str]) -> str:
-    hours = ZONES[zone[1]]
-    return f"{'-' if hours < 0 else '+'}{abs(hours):02}00"
+    hours, blank = ZONES[zone[1]], " " * zone[0].startswith(" ")
+    return f"{blank}{'-' if hours < 0 else '+'}{abs(hours):02}00"
 
 
 _MIDNIGHT = re.compile(r"((?:^|[ T:_]))24([:.]?00(?:[:.]?00)?)$")
@@ -153,16 +156,10 @@ def style(texts: Sequence[str], times: TimeArray, pattern: str, suffix: str) -> 
         else:
             given = next((text for text in good if OFFSET.search(text)), "Z")
             named = ZONE_NAME.search(good[0])
-            suffix = (
-                f"{' ' * named[0].startswith(' ')}UTC"
-                if named
-                else "+00:00"
-                if ":" in given[-4:]
-                else "Z"
-                if given == "Z"
-                else "+0000"
-            )
-    fraction = re.search(r"\.(\d+)(?=\D*$)", good[0]) if "%f" in pattern else None
+            utc = "UTC" if named else "+00:00" if ":" in given[-4:] else "Z" if given == "Z" else "+0000"
+            suffix = " " * suffix.startswith(" ") + utc
+    fractions = (re.search(r"\d[:.]\d\d[:.]\d\d[.,:](\d+)", text) for text in good) if "%f" in pattern else ()
+    fraction = next(filter(None, fractions), None)
     bare: frozenset[str] = frozenset()
     parts = FIELD.split(pattern)
     loose = re.compile("".join(re.escape(p) if i % 2 == 0 else _field(p) for i, p in enumerate(parts)))
@@ -194,7 +191,8 @@ def _clock(match: re.Match[str]) -> str:
         return ""
     hour = "%I" if match["half"] else "%H"
     half = match["half"].replace(match["half"].strip(), "%p") if match["half"] else ""
-    return f"{match['gap']}{hour}:%M{':%S' if match['sec'] else ''}{'.%f' if match['frac'] else ''}{half}"
+    fraction = f"{match['frac'][0]}%f" if match["frac"] else ""
+    return f"{match['gap']}{hour}:%M{':%S' if match['sec'] else ''}{fraction}{half}"
 
 
 def _field(letter: str) -> str:

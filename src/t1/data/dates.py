@@ -13,7 +13,7 @@ import pandas as pd
 from t1.arrays import FloatArray, TimeArray
 from t1.data.date_patterns import COMPACT, YEAR_FIRST, YEAR_LAST, parse, patterns, style, zone_offset
 from t1.data.excel_days import are_excel_days, from_excel_days
-from t1.data.time_format import DAY, UNITS, TimeFormat, from_decimal_years, shifted, without_clock
+from t1.data.time_format import DAY, UNITS, TimeFormat, from_decimal_years, shifted, shorter_forms
 from t1.errors import InputError
 
 TIME_NAMES = frozenset(
@@ -56,6 +56,7 @@ EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17,
 YEAR_MONTH = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])")  # 200401
 INTERVAL = re.compile(r"(?P<start>.*\d{1,2}:\d{2}.*?)(?P<between> ?/ ?| ?[-–] | to | bis )(?P<end>.*\d.*)")
 NAT = np.datetime64("NaT", "ns")
+MOST_FORMS = 3  # ways to write a column that are tried: with a clock, with seconds, with a fraction
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,14 @@ def read_dates(texts: Sequence[str], *, day_first: bool | None = None, pattern: 
         )
     if (interval := INTERVAL.fullmatch(sample)) and looks_like_dates([interval["start"]]):
         return _read_intervals(texts, interval["between"], day_first)
-    found: list[_Guess] = []
-    # dates among date-times are midnights that Excel wrote without their clock; the first cell may be one
-    timed = "" if ":" in sample else next((text for text in texts if ":" in text), "")
-    for candidate, suffix in [*patterns(sample, day_first), *(patterns(timed, day_first) if timed else [])]:
-        found.append(_read_in(texts, candidate, suffix))
+    found = [_read_in(texts, *each) for each in patterns(sample, day_first)]
+    for _ in range(MOST_FORMS):
+        # the first cell may lack what others have: a clock, seconds, fractions of one
+        unread = _first_unread(texts, found)
+        longer = [_read_in(texts, *each) for each in patterns(unread, day_first)] if unread else []
+        if not longer or max(one.count for one in longer) <= max((one.count for one in found), default=0):
+            break
+        found = longer
     most = max((one.count for one in found), default=0)
     if not most:
         return Dates(np.full(len(texts), NAT), TimeFormat())
@@ -114,12 +118,7 @@ def read_dates(texts: Sequence[str], *, day_first: bool | None = None, pattern: 
             note = "" if dotted and day_first is None else f"{note} (both orders are possible)"
     one = best[0]
     form = style(texts, one.times, one.pattern, one.suffix)
-    dates = Dates(one.times, replace(form, no_midnight=one.no_midnight), note)
-    if most < len(texts) and YEAR_FIRST.fullmatch(sample):  # seconds or fractions only where needed
-        times = parse(texts, "ISO8601", "")
-        if not np.isnat(times).any():
-            return replace(dates, times=times)
-    return dates
+    return Dates(one.times, replace(form, shorter=one.shorter), note)
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class _Guess:
     times: TimeArray
     pattern: str
     suffix: str
-    no_midnight: bool  # midnights are written as dates alone
+    shorter: tuple[str, ...]  # patterns of cells that leave out a clock, seconds or a fraction that is zero
 
     @property
     def count(self) -> int:
@@ -140,17 +139,32 @@ class _Guess:
         return self.pattern.index("%d") < self.pattern.index("%m")
 
 
+def _first_unread(texts: Sequence[str], found: Sequence[_Guess]) -> str:
+    """The first cell that the best guess so far does not read; empty if there is none."""
+    best = max(found, key=lambda one: one.count, default=None)
+    if best is None:
+        return next((text for text in texts if ":" in text), "")
+    return next((texts[i] for i in np.flatnonzero(np.isnat(best.times)).tolist() if texts[i]), "")
+
+
 def _read_in(texts: Sequence[str], pattern: str, suffix: str) -> _Guess:
-    """The dates of a pattern; where it has a clock, dates without one are midnights."""
-    times, day = parse(texts, pattern, suffix), without_clock(pattern)
-    bad = np.flatnonzero(np.isnat(times)).tolist()
-    if day == pattern or not bad:
-        return _Guess(times, pattern, suffix, False)
-    bare = shifted(parse([texts[i] for i in bad], day, ""), -zone_offset(suffix))
-    clocked = times == times.astype("M8[D]")  # midnights with a clock
-    times = times.copy()
-    times[bad] = bare
-    return _Guess(times, pattern, suffix, bool(not np.isnat(bare).all() and not clocked.any()))
+    """The dates of a pattern, and of what is left of it without a clock, seconds or a fraction: they are zero."""
+    times, shorter = parse(texts, pattern, suffix), []
+    for form, unit in shorter_forms(pattern):
+        bad = np.flatnonzero(np.isnat(times)).tolist()
+        if not bad:
+            break
+        left = [texts[i] for i in bad]
+        dated = "%H" not in form and "%I" not in form
+        more = shifted(parse(left, form, ""), -zone_offset(suffix)) if dated else parse(left, form, suffix)
+        if np.isnat(more).all():
+            continue
+        local = shifted(times, zone_offset(suffix))
+        if not (local == local.astype(unit)).any():  # no cell writes the zero
+            shorter.append(form)
+        times = times.copy()
+        times[bad] = more
+    return _Guess(times, pattern, suffix, tuple(shorter))
 
 
 def regularity(times: TimeArray) -> tuple[float, float]:

@@ -35,6 +35,10 @@ KNOWN = {  # files that are no table, by their first bytes
     b"ARROW1": "an Arrow file",
     b"<!DOCTYPE html": "a web page",
     b"<html": "a web page",
+    b'{"': "JSON",
+    b"[{": "JSON",
+    b"{\n": "JSON",
+    b"[\n": "JSON",
 }
 
 

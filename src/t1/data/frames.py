@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -12,7 +13,15 @@ import pandas as pd
 
 from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
 from t1.data.blocks import column_blocks
-from t1.data.ids import contradicting, join_ids, number_that_tells, repeated, tell_apart, told_in_order
+from t1.data.ids import (
+    contradicting,
+    join_ids,
+    may_name_series,
+    number_that_tells,
+    repeated,
+    tell_apart,
+    told_in_order,
+)
 from t1.data.sentinels import Sentinel, take_out_sentinels
 from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty
 from t1.data.table import Table, holds_numbers
@@ -186,17 +195,24 @@ def _tell_apart(
     frame: nw.DataFrame[Any], names: Sequence[str], times: TimeArray, but: tuple[int, ...]
 ) -> tuple[int, ...]:
     """The columns that tell series apart where times repeat: of text, or of whole numbers."""
-    words = [j for j, name in enumerate(frame.columns) if frame[name].dtype in WORDS and j not in but]
+    free = [j for j in range(len(names)) if j not in but]
+    dtypes = [frame[name].dtype for name in frame.columns]
+    numeric = {j: partial(_numbers, frame, j) for j in free if dtypes[j].is_numeric()}
+    again = repeated(times)
+    words = [
+        j
+        for j in free
+        if dtypes[j] in WORDS or (j in numeric and may_name_series(names[j], numeric[j], again))
+    ]
     at = tell_apart(times, {j: (names[j], lambda j: _texts(frame, j)) for j in words})
-    if at or not repeated(times):
+    if at or not again:
         return at
-    free = [frame[name] for name in frame.columns]
-    numbers = {
-        j: column.cast(nw.Float64).to_numpy()
-        for j, column in enumerate(free)
-        if column.dtype.is_numeric() and j not in but
-    }
-    return number_that_tells(times, numbers)
+    return number_that_tells(times, {j: numbers() for j, numbers in numeric.items()})
+
+
+def _numbers(frame: nw.DataFrame[Any], j: int) -> FloatArray:
+    numbers: FloatArray = frame[frame.columns[j]].cast(nw.Float64).to_numpy()
+    return numbers
 
 
 def _ids(frame: nw.DataFrame[Any], at: tuple[int, ...]) -> AnyArray | None:

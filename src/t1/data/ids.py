@@ -46,15 +46,29 @@ SAME = 0.9  # of the values that rows with one time stamp both have: from there 
 # names of a column that says which variable a value is of
 VARIABLES = re.compile(
     r"variables?|param(eter)?s?|sensor|element|indicator|measure(ment)?|metric|tag|channel|quantity|pollutant"
-    r"|attribute|item|observation|signal|feature|datatype|kind|property|variable[ _]name|series",
+    r"|attribute|item([ _]?id)?|observation|signal|feature|datatype|kind|property|variable[ _]name|series|_field",
     re.IGNORECASE,
+)
+
+
+# subject_id, RecordID, itemid; not so humid
+ID = re.compile(
+    r"(^|[^a-zA-Z])(?i:id)$|[a-z](ID|Id)$|(item|record|subject|patient|device|sensor|station|site|meter|user)id$"
 )
 
 
 def is_id_name(name: str) -> bool:
     """Whether a column of numbers is called station, device_id and the like."""
     words = re.split(r"[^a-z]+", name.lower())
-    return any(word in words for word in (*USUAL, *NUMBERED))
+    return any(word in words for word in (*USUAL, *NUMBERED)) or ID.search(name.strip()) is not None
+
+
+def may_name_series(name: str, column: Callable[[], FloatArray | None], again: int) -> bool:
+    """Whether a column of whole numbers may name series: it is called an id, or station where stamps repeat."""
+    if not (is_id_name(name) if again else ID.search(name.strip())):
+        return False
+    numbers = column()
+    return numbers is not None and bool((numbers == np.rint(numbers)).all())  # and none is missing
 
 
 def repeated(times: TimeArray) -> int:
@@ -113,8 +127,24 @@ def tell_apart(
                 key = key * (codes[j].max() + 1) + codes[j]
             pairs = key * (stamps.max() + 1) + stamps
             if len(np.unique(pairs)) >= 0.999 * n_rows and 3 * len(np.unique(key)) <= n_rows:
-                return some
+                return some if n > 1 else (*some, *_taking_turns_in(times, columns, codes, some[0]))
     return ()
+
+
+def _taking_turns_in(
+    times: TimeArray,
+    columns: Mapping[int, tuple[str, Callable[[int], list[str]]]],
+    codes: Mapping[int, IntArray],
+    first: int,
+) -> tuple[int, ...]:
+    """An id that takes turns in the rows of one variable: patients whose heart rates are never of the same minute."""
+    own = np.flatnonzero(codes[first] == np.bincount(codes[first]).argmax())
+    others = {
+        j: (columns[j][0], lambda j: [str(code) for code in codes[j][own]])
+        for j in codes
+        if j != first and ID.search(columns[j][0].strip())
+    }
+    return _in_turns(times[own], others)
 
 
 def _in_turns(

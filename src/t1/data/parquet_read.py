@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,11 @@ from t1.arrays import AnyArray, FloatArray, TimeArray
 from t1.data.clocks import combined, find_clock
 from t1.data.data_file import Choice, choose
 from t1.data.dates import Dates, is_time_name, read_dates, read_numeric_dates
-from t1.data.ids import join_ids, number_that_tells, repeated, tell_apart, told_series
+from t1.data.ids import join_ids, may_name_series, number_that_tells, repeated, tell_apart, told_series
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
-from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty
+from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty, told_nothing
 from t1.data.time_columns import TimeColumns, TimeSource, find_parts
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
@@ -111,7 +112,7 @@ def _find_numeric(
             problems.append(told_blank(name))
             continue
         if np.isnan(values).all():
-            problems.append(f"column {name!r} has no observed value, so it stays empty.")
+            problems.append(told_nothing(name))
         numbers[:, len(at)] = values
         at.append(j)
     if not at:
@@ -196,11 +197,13 @@ def _find_ids(
     if not at and time is not None and not choice.named:
         kinds = table.schema.types
         free = [j for j in range(len(kinds)) if j not in time.at]
-        words = [j for j in free if _is_text(pa, kinds[j])]
+        again = repeated(time.times)
+        numeric = {j: partial(numbers_of, pa, table.column(j)) for j in free if is_numeric(pa, kinds[j])}
+        named = [j for j in numeric if may_name_series(table.column_names[j], numeric[j], again)]
+        words = [j for j in free if j in named or _is_text(pa, kinds[j])]
         at = tell_apart(time.times, {j: (table.column_names[j], texts) for j in words})
-        if not at and repeated(time.times):
-            numbers = {j: numbers_of(pa, table.column(j)) for j in free if is_numeric(pa, kinds[j])}
-            at = number_that_tells(time.times, numbers)
+        if not at and again:
+            at = number_that_tells(time.times, {j: numbers() for j, numbers in numeric.items()})
         if at:
             said.append(told_series((table.column_names[j] for j in at), time.times))
     if not at:

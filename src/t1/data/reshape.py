@@ -19,7 +19,7 @@ from t1.data.data_file import DataFile, FileFill
 from t1.data.dates import read_dates, read_numeric_dates
 from t1.data.ids import VARIABLES, join_ids
 from t1.data.reading import Reading
-from t1.data.suspicions import told_empty
+from t1.data.suspicions import told_empty, told_nothing
 from t1.errors import InputError
 
 NAMES = re.compile(r"label|name", re.IGNORECASE)  # of a variable, if the numbers are called values
@@ -136,14 +136,18 @@ def _from_wide(file: DataFile) -> Reshaped:
             option="layout",
         )
     at = [k for k, name in enumerate(file.columns) if re.match(r"\d", name)]
+    _refuse_texts(file)
     texts = [file.texts(name) for name in file.all_columns if "text" in file.passed_through.get(name, "")]
     labels = [" / ".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
     n_rows, n_columns = file.values.shape
     names = _unique(labels or [f"row {i + 1}" for i in range(n_rows)])
     others = [name for name in file.columns if not re.match(r"\d", name)]
     cells = (np.arange(n_rows)[None, :] * n_columns + np.array(at)[:, None]).astype(np.intp)
+    values = file.values[:, at].T.copy()
+    of_dates = {told_nothing(file.columns[k]) for k in at}  # a date of which nothing is known is filled
+    unseen = [told_nothing(names[i]) for i in np.flatnonzero(np.isnan(values).all(axis=0)).tolist()]
     return Reshaped(
-        values=file.values[:, at].T.copy(),
+        values=values,
         columns=names,
         decimals=(int(np.median([file.decimals[k] for k in at])),) * n_rows,
         fixed=_fixed(file, cells),
@@ -152,7 +156,7 @@ def _from_wide(file: DataFile) -> Reshaped:
         ids=None,
         id_columns=(),
         passed_through={**file.passed_through, **dict.fromkeys(others, "is no date")},
-        problems=file.problems,
+        problems=[*(text for text in file.problems if text not in of_dates), *unseen],
         said=("a wide table: a column for each date, filled along the rows", *file.said),
         sentinels=file.sentinels,
         kind=file.kind,
@@ -160,6 +164,17 @@ def _from_wide(file: DataFile) -> Reshaped:
         cells=cells,
         shape="wide",
     )
+
+
+def _refuse_texts(file: DataFile) -> None:
+    """Refuse a wide table in which a date's column holds text: the series would go on without that date."""
+    for name, why in file.passed_through.items():
+        if why.startswith("holds text") and re.match(r"\d", name):
+            raise InputError(
+                f"a column for each date, but column {name!r} {why}, where a number was expected.",
+                cure="Take the letters out of such cells, or have them filled (missing_values).",
+                option="layout",
+            )
 
 
 def _variable_column(file: DataFile, *, asked: bool) -> str | None:
@@ -189,8 +204,16 @@ def _variable_column(file: DataFile, *, asked: bool) -> str | None:
 
 
 def _value(file: DataFile) -> int | None:
-    """Which of the columns to fill holds the values of a long table: the only one that is no flag."""
+    """Which of the columns to fill holds the values of a long table: the only one that is no flag.
+
+    Or the only one that is called so, if nothing beside it can be filled: numbers of patients, empty columns.
+    """
     found = [k for k, name in enumerate(file.columns) if not FLAGS.fullmatch(name.strip())]
+    missing = np.isnan(file.values)
+    seen = [k for k in found if not missing[:, k].all()]
+    called = [k for k in seen if VALUES.fullmatch(file.columns[k].strip(" _"))]
+    if len(found) > 1 and len(called) == 1 and not missing[:, [k for k in seen if k not in called]].any():
+        found = called
     return found[0] if len(found) == 1 else None
 
 
@@ -215,7 +238,7 @@ def _from_long(file: DataFile, at: str) -> DataFile:
     first = np.unique(row, return_index=True)[1]
     ids = join_ids(keys)[first] if keys else None
     name = file.columns[k]
-    flags = {flag: f"is a flag beside {name!r}" for flag in file.columns if flag != name}
+    flags = {flag: f"stands beside {name!r}" for flag in file.columns if flag != name}
     empty = {
         flag: int(np.isnan(file.values[:, n]).sum()) for n, flag in enumerate(file.columns) if flag != name
     }
@@ -230,7 +253,10 @@ def _from_long(file: DataFile, at: str) -> DataFile:
         ids=ids,
         id_columns=tuple(others),
         passed_through={**{name: why for name, why in file.passed_through.items() if name != at}, **flags},
-        problems=[*file.problems, *(told_empty(flag, "flags", n) for flag, n in empty.items() if n)],
+        problems=[
+            *file.problems,
+            *(told_empty(flag, f"what stands beside {name!r}", n) for flag, n in empty.items() if n),
+        ],
         said=(
             f"a long table: {at!r} says what each {name!r} is of; filled side by side",
             *(text for text in file.said if "series of its own" not in text),

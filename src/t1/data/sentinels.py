@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from t1.arrays import FloatArray
 KNOWN = frozenset({-200.0, -32768.0, 32767.0, 65535.0, 6999.0, 7999.0, 9.969209968386869e36})
 ABSURD = 1e20  # from there on a power of ten is a code: 1e31
 LEAST_REST = 10  # other values: with fewer there is no telling what is far outside
+LEAST_TIMES = 3  # that a code stands in a column, or columns that it stands in
 ROUNDS = 3  # codes on each side of a column: -9999 and -999, say
 
 
@@ -35,8 +37,8 @@ class Sentinel:
 def find_sentinels(values: FloatArray, columns: Sequence[str]) -> list[Sentinel]:
     """The codes in a table (rows, vars), sure or suspicious.
 
-    Sure is what looks like a code, recurs, and lies further from all others than these from one another;
-    or what is sure in another column and stands outside here as well.
+    Sure is what looks like a code, recurs in its column or in others, and lies further from all others than these
+    from one another; or what is sure in another column and stands outside here as well.
     """
     found: list[Sentinel] = []
     if not len(values):
@@ -53,7 +55,8 @@ def find_sentinels(values: FloatArray, columns: Sequence[str]) -> list[Sentinel]
                 break
             found.append(one)
             seen = seen[seen != one.value]
-    agreed = {one.value for one in found if one.sure}
+    outside = Counter(one.value for one in found if one.rest[0] < one.rest[1] and _code_digits(one.value) > 2)
+    agreed = {one.value for one in found if one.sure or outside[one.value] >= LEAST_TIMES}
     return [
         Sentinel(one.column, one.value, one.count, one.sure or one.value in agreed, one.rest) for one in found
     ]
@@ -99,7 +102,7 @@ def _outermost(seen: FloatArray, name: str) -> Sentinel | None:
             continue
         # 99 among whole numbers may be a category of its own
         short = digits < 3 and (count < 5 or away <= 3 * size or bool((rest == np.rint(rest)).all()))
-        sure = high > low and count >= 3 and not short
+        sure = high > low and count >= LEAST_TIMES and not short
         return Sentinel(name, value, count, sure, (low, high))
     return None
 

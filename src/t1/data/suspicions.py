@@ -55,6 +55,11 @@ def told_blank(name: str) -> str:
     )
 
 
+def told_nothing(name: str) -> str:
+    """What is said of a column to fill in which nothing was observed."""
+    return f"column {name!r} has no observed value, so it stays empty."
+
+
 def told_empty(name: str, what: str, n_empty: int, texts: Iterable[str] = ()) -> str:
     """What is said of a column that holds no numbers and has empty cells; `texts`: the others, if it is text."""
     texts = list(texts)

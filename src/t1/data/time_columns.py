@@ -8,13 +8,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from t1.arrays import FloatArray, IntArray, TimeArray
+from t1.arrays import AnyArray, FloatArray, IntArray, TimeArray
 from t1.data.dates import Dates, read_dates
+from t1.data.month_names import month_of, month_style
 from t1.data.time_format import TimeFormat
 
 WORDS = {
     "year": "year yr yy yyyy jahr año ano annee année",
     "month": "month mo mm mon monat mes mois",
+    "period": "period",
+    "quarter": "quarter qtr quartal trimestre kwartaal",
+    "week": "week wk weeknum week_number week_no iso_week isoweek kalenderwoche woche semaine semana",
     "day": "day dy dd tag dom dia jour mday",
     "doy": "doy jday julian julian_day dayofyear day_of_year yday jd day_number",
     "hour": "hour hr hh h stunde hora heure",
@@ -41,7 +45,10 @@ PATTERNS = {
     "minute": "%M",
     "second": "%S",
     "hhmm": "%H%M",
+    "week": "%V",
 }
+CODES = {"month": re.compile(r"M(0[1-9]|1[0-2])"), "quarter": re.compile(r"Q(0?)([1-4])")}
+CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?")
 SIZES = {"hour": 3600, "minute": 60, "second": 1}
 # what the first columns may be in a file without names, the longest first
 UNNAMED = (
@@ -100,9 +107,7 @@ def find_parts(source: TimeSource, *, named: bool) -> TimeColumns | None:
     found_at = assign(source.names, range(len(source.names)))
     if "year" not in found_at:
         return None
-    if "month" not in found_at and "doy" not in found_at:
-        return _years(source, found_at["year"])
-    return compose(source, found_at)
+    return compose(source, found_at) or _years(source, found_at["year"])
 
 
 def part_of(name: str) -> str | None:
@@ -143,6 +148,7 @@ def whole_numbers(source: TimeSource, j: int, low: float, high: float) -> IntArr
 def compose(source: TimeSource, at: dict[str, int], dates: Dates | None = None) -> TimeColumns | None:
     """The times of a date's parts, if all of them are what their names say; `dates` are those of "date"."""
     used: dict[str, int] = {}
+    written: dict[str, TimeFormat] = {}  # parts that are no plain numbers
     if "date" in at and dates is not None:
         times, first = dates.times.astype("M8[ns]"), replace(dates.format, midnight=True)
         used["date"] = at["date"]
@@ -154,11 +160,12 @@ def compose(source: TimeSource, at: dict[str, int], dates: Dates | None = None) 
         years = np.where(years < 100, np.where(years < 70, years + 2000, years + 1900), years)
         used["year"], first = at["year"], TimeFormat("%y" if short else "%Y")
         days = (years - 1970).astype("M8[Y]")
-        if "month" in at and (months := whole_numbers(source, at["month"], 1, 12)) is not None:
-            used["month"] = at["month"]
-            stamps = days.astype("M8[M]") + (months - 1)
+        if (found := _months(source, at)) is not None:
+            part, months, written[part] = found
+            used[part] = at[part]
+            stamps = days.astype("M8[M]") + months
             times = stamps.astype("M8[ns]")
-            if "day" in at:
+            if "day" in at and part == "month":
                 if (of_month := whole_numbers(source, at["day"], 1, 31)) is None:
                     return None
                 used["day"] = at["day"]
@@ -168,6 +175,8 @@ def compose(source: TimeSource, at: dict[str, int], dates: Dates | None = None) 
         elif "doy" in at and (of_year := whole_numbers(source, at["doy"], 1, 366)) is not None:
             used["doy"] = at["doy"]
             times = (days.astype("M8[D]") + (of_year - 1)).astype("M8[ns]")
+        elif "day" not in at and not short and (weeks := _weeks(source, at, days)) is not None:
+            used["week"], first, times = at["week"], TimeFormat("%G"), weeks
         else:
             return None
     latest = 0
@@ -181,18 +190,65 @@ def compose(source: TimeSource, at: dict[str, int], dates: Dates | None = None) 
         times = times + (seconds * 10**9).astype("m8[ns]")
         latest = max(latest, int(seconds.max()))
         used[part] = at[part]
+    if "day" in used and not used.keys() & {"hour", "hhmm"} and (clocks := _clocks(source, at)) is not None:
+        used["clock"] = at["clock"]
+        times, written["clock"] = times + clocks[0], clocks[1]
     formats = []
     for part, j in used.items():
-        own = first if part in ("date", "year") else TimeFormat(PATTERNS[part])
+        own = first if part in ("date", "year") else written.get(part) or TimeFormat(PATTERNS[part])
         texts = [text for text in source.texts(j)[:5000] if text]
         width = min(map(len, texts), default=0)
         own = replace(own, offset=first.offset)
-        if part != "date" and width < {"hhmm": 4, "doy": 3}.get(part, 2):
-            own = replace(own, bare=frozenset("mdHMSjy"), strip=part == "hhmm")
+        if part not in ("date", "clock") and width < {"hhmm": 4, "doy": 3}.get(part, 2):
+            own = replace(own, bare=frozenset("mdHMSjyV"), strip=part == "hhmm")
         if part in ("hour", "hhmm") and latest >= 24 * 3600:
             own = replace(own, midnight_24=True)
         formats.append(own)
     return TimeColumns(tuple(used.values()), times, tuple(formats))
+
+
+def _months(source: TimeSource, at: dict[str, int]) -> tuple[str, IntArray, TimeFormat] | None:
+    """The part that says in which month of its year a row begins, those months from 0 on, and how it is written."""
+    if "month" in at:
+        if (months := whole_numbers(source, at["month"], 1, 12)) is not None:
+            return "month", months - 1, TimeFormat("%m")
+        texts = source.texts(at["month"])
+        named = [month_of(text.strip().rstrip(".")) for text in texts]
+        if named and None not in named:
+            return "month", np.array(named, dtype=np.int64), TimeFormat("%b", months=month_style(texts))
+    if "quarter" in at and (quarters := whole_numbers(source, at["quarter"], 1, 4)) is not None:
+        return "quarter", 3 * (quarters - 1), TimeFormat("%q")
+    for part in ("month", "period", "quarter"):  # M01 or Q1
+        codes = source.texts(at[part]) if part in at else []
+        if codes and all(map(CODES["month"].fullmatch, codes)):
+            return part, np.array([int(code[1:]) - 1 for code in codes]), TimeFormat("M%m")
+        if codes and all(map(CODES["quarter"].fullmatch, codes)):
+            zero = "0" * (len(codes[0]) > 2)
+            return part, np.array([3 * int(code[1:]) - 3 for code in codes]), TimeFormat(f"Q{zero}%q")
+    return None
+
+
+def _weeks(source: TimeSource, at: dict[str, int], years: TimeArray) -> TimeArray | None:
+    """The Mondays of numbered weeks (ISO 8601); None where a year has no such week."""
+    weeks = whole_numbers(source, at["week"], 1, 53) if "week" in at else None
+    if weeks is None:
+        return None
+    fourth = years.astype("M8[D]") + 3  # of January, which is always in the first week
+    mondays = fourth - (fourth.astype("i8") + 3) % 7 + 7 * (weeks - 1)
+    return mondays.astype("M8[ns]") if ((mondays + 3).astype("M8[Y]") == years).all() else None
+
+
+def _clocks(source: TimeSource, at: dict[str, int]) -> tuple[AnyArray, TimeFormat] | None:
+    """How long after midnight rows are by a clock such as 18:00, and how that is written."""
+    texts = source.texts(at["clock"]) if "clock" in at else []
+    if not texts or not all(map(CLOCK.fullmatch, texts)):
+        return None
+    read = read_dates([f"1970-01-01 {text}" for text in texts])
+    if np.isnat(read.times).any():
+        return None
+    return read.times - np.datetime64(0, "ns"), replace(
+        read.format, pattern=read.format.pattern.partition(" ")[2]
+    )
 
 
 def join(

@@ -36,11 +36,14 @@ class TimeFormat:
         0,
         0,
     )  # of numbered parts: nanoseconds of one, of all, and the first number
-    no_midnight: bool = False  # midnight is written as the date alone, as Excel exports it
+    shorter: tuple[
+        str, ...
+    ] = ()  # patterns of times whose clock, seconds or fraction is zero and not written
     months: tuple[str, ...] = tuple(MONTHS.split())  # their names
     span: int = 0  # nanoseconds: each cell is start/end, and this far apart
     between: str = "/"  # the start and the end
     end: str = ""  # the pattern of the end, where it is not that of the start
+    end_24: bool = False  # an end at midnight is written 24:00
     month_part: float | None = None  # decimal years of a monthly series: where in its month each one lies
 
     def write(self, times: TimeArray) -> list[str]:
@@ -52,7 +55,9 @@ class TimeFormat:
             return [self._number(time) for time in times]
         texts = [self._text(pd.Timestamp(time)) for time in times]
         if self.span:
-            last = replace(self, pattern=self.end or self.pattern)
+            last = replace(
+                self, pattern=self.end or self.pattern, midnight_24=self.midnight_24 or self.end_24
+            )
             ends = [last._text(pd.Timestamp(time)) for time in shifted(times, self.span)]
             texts = [f"{start}{self.between}{end}" for start, end in zip(texts, ends, strict=True)]
         return texts
@@ -101,8 +106,11 @@ class TimeFormat:
                 text = text.lstrip("0") or "0"
             return text.lower() if letter == "p" and self.lower else text
 
-        bare = self.no_midnight and time == time.normalize()
-        text = FIELD.sub(field, without_clock(self.pattern) if bare else self.pattern)
+        pattern, stamp = self.pattern, time.to_datetime64()
+        for form, unit in shorter_forms(self.pattern) if self.shorter else ():
+            if form in self.shorter and stamp == stamp.astype(unit):
+                pattern = form
+        text = FIELD.sub(field, pattern)
         return ((text.lstrip("0") or "0") if self.strip else text) + self.suffix
 
 
@@ -115,9 +123,23 @@ def without_clock(pattern: str) -> str:
     return re.split(r"(?:(?<!%)[T_]|[^%\w])?%[HI]", pattern)[0]
 
 
+def shorter_forms(pattern: str) -> list[tuple[str, str]]:
+    """A pattern without its fraction, its seconds and its clock, and what times so written are multiples of.
+
+    >>> shorter_forms("%d.%m.%Y %H:%M:%S")
+    [('%d.%m.%Y %H:%M', 'M8[m]'), ('%d.%m.%Y', 'M8[D]')]
+    """
+    forms = {
+        "M8[s]": re.sub(r"[.,:]%f", "", pattern),
+        "M8[m]": re.sub(r"[.:]%S([.,:]%f)?", "", pattern),
+        "M8[D]": without_clock(pattern),
+    }
+    return [(form, unit) for unit, form in forms.items() if form and form != pattern]
+
+
 def shifted(times: TimeArray, nanoseconds: int) -> TimeArray:
-    """Times that are so much later."""
-    return np.asarray(times.astype("M8[ns]").astype("i8") + nanoseconds).astype("M8[ns]")
+    """Times that are so much later; what is no time stays none."""
+    return np.asarray(times.astype("M8[ns]") + np.timedelta64(nanoseconds, "ns"))
 
 
 def to_decimal_year(time: np.datetime64, month_part: float | None) -> float:

@@ -133,6 +133,7 @@ def score(
     # In the totals each column and class counts as much as it has cells to fill.
     weight = missing.reshape(-1)[group] / np.bincount(group)[group]
     weight = weight if weight.any() else np.ones(len(weight))
+    counted = weight > 0  # not so an id, or gaps of a length that the table does not have
 
     def total(x: AnyArray) -> float | None:
         return _finite(np.average(x, weights=weight)) if len(x) else None
@@ -147,13 +148,13 @@ def score(
     return Scorecard(
         scores=tuple(scores),
         missing=int(missing.sum()),
-        cells=len(size),
+        cells=int(counted.sum()),
         scaled_mae=ours,
         linear_scaled_mae=linears,
         by_method=totals,
         coverage=None if covered is None else total(covered),
         level=level,
-        verdict=_verdict(scores, ours, linears, len(size), len(np.unique(event)), forced),
+        verdict=_verdict(scores, ours, linears, int(counted.sum()), len(np.unique(event[counted])), forced),
     )
 
 

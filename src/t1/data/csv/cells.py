@@ -10,6 +10,8 @@ from enum import Enum
 MARKERS = (
     *("NaN", "nan", "NAN", "-NaN", "-nan", "null", "NULL", "None", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaT"),
     *("-", "--", "---", "?", ".", "MM", "M", "ND", "n.a.", "#VALUE!", "#DIV/0!", "#REF!", "#NUM!", "#NAME?"),
+    *("unavailable", "unknown", "missing", "none", "Null", "(null)", r"\N", "n/d", "na", "Nan", ":"),
+    *("no data", "No Data", "No data", "NO DATA", "nodata", "NoData", "NODATA", "n.d.", "k.A."),
 )
 MISSING_TEXTS = frozenset({b"", *(marker.encode() for marker in MARKERS)})
 NUMBER = re.compile(
@@ -23,7 +25,7 @@ DATE = re.compile(
     rb"|\d{1,2}[- ][A-Za-z]{3,9}[- ,]+\d{2,4}.*|[A-Za-z]{3,9} \d{1,2},? \d{4}.*|\d{4}-[A-Za-z]{3}-\d{1,2}.*"
 )
 TOTALS = re.compile(
-    rb"(grand )?(total|sum|mean|average|avg|min|max|minimum|maximum|median|count|std|summe|mittel\w*|gesamt"
+    rb"(grand |sub-?)?(total|sum|mean|average|avg|min|max|minimum|maximum|median|count|std|summe|mittel\w*|gesamt"
     rb"|moyenne|totaal|totale|media)\b",
     re.IGNORECASE,
 )

@@ -14,9 +14,9 @@ from t1.data.csv.styles import MISSING, OTHER_SIGN, Style, find_powers, find_sty
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
-from t1.data.ids import is_id_name, join_ids, number_that_tells, repeated, tell_apart, told_series
+from t1.data.ids import join_ids, may_name_series, number_that_tells, repeated, tell_apart, told_series
 from t1.data.reading import Reading
-from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty
+from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty, told_nothing
 from t1.data.time_columns import TimeColumns, TimeSource
 from t1.errors import InputError
 
@@ -81,7 +81,7 @@ class TextSheet:
         if not at and time is not None and not self.choice.named:
             again = repeated(time.times)
             free = [j for j in range(len(self.names)) if j not in time.at]
-            texts = [j for j in free if (self._may_tell_apart(j) if again else self._is_text(j))]
+            texts = [j for j in free if self._may_tell_apart(j, again)]
             at = tell_apart(time.times, {j: (self.names[j], self.all_texts) for j in texts})
             if not at and again:
                 numbers = {j: column for j in free if (column := self.whole_column(j)) is not None}
@@ -96,12 +96,11 @@ class TextSheet:
             self.problems.append(f"{nameless} rows have no {name!r}; they are taken for one series.")
         return at, ids
 
-    def _may_tell_apart(self, j: int) -> bool:
-        """Whether a column is text, or whole numbers under the name of an id."""
+    def _may_tell_apart(self, j: int, again: int) -> bool:
+        """Whether a column is text, or whole numbers under the name of an id; `again`: rows whose stamp repeats."""
         if self.numbers.n_texts[j]:
-            return True
-        column = self.whole_column(j)
-        return column is not None and is_id_name(self.names[j]) and bool((column == np.rint(column)).all())
+            return bool(again) or self._is_text(j)
+        return may_name_series(self.names[j], lambda: self.whole_column(j), again)
 
     def find_numeric(self, taken: tuple[int, ...]) -> list[int]:
         """The columns to fill; all others are noted as passed through."""
@@ -140,7 +139,7 @@ class TextSheet:
                     powers = find_powers(self.texts(j, SOME), self.decimal)
                     self.styles |= {} if powers is None else {j: powers}
                 if not self.numbers.n_numbers[j]:
-                    self.problems.append(f"column {name!r} has no observed value, so it stays empty.")
+                    self.problems.append(told_nothing(name))
         if not found:
             mixed = [j for j in range(len(self.names)) if j not in taken and self.numbers.n_texts[j]]
             for j in sorted(mixed, key=lambda j: -int(self.numbers.n_numbers[j])):
@@ -157,8 +156,9 @@ class TextSheet:
         """Whether a column of text is one of numbers with signs and units around them; they are read then."""
         codes = set(self.reading.missing_values)
         few = self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j] and j not in self.grouped
-        # Few numbers may be above 1000, but all have a unit or none.
-        if few and not GROUPED.fullmatch(self._show(int(self.numbers.first_text[j]), j)):
+        # Few numbers may be above 1000 or below 0, but all have a unit or none.
+        first = self._show(int(self.numbers.first_text[j]), j) if few else ""
+        if few and not GROUPED.fullmatch(first) and not first.startswith("−"):
             return False
         if not may_have_style([text for text in self.texts(j, 100) if text not in codes]):
             return False

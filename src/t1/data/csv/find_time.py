@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")
 COUNT_NAMES = ("t", "elapsed", "elapsed_time", "time_s", "time (s)", "time [s]", "seconds", "t (s)", "t [s]")
 STAMP = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])([0-5]\d([0-5]\d)?)?")
+DAYS = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 
 
 class TimeFinder:
@@ -71,20 +72,22 @@ class TimeFinder:
     def _numeric_time(self, free: list[int]) -> TimeColumns | None:
         """Numbers that are time stamps: 202001312300, seconds since 1970, or evenly counted seconds."""
         for j in free:
-            if not self.sheet.largest[j] >= 1e9 and self.sheet.names[j].strip().lower() not in COUNT_NAMES:
+            nameless = not self.sheet.named and self.sheet.largest[j] >= 1.9e7  # may be days: 20240131
+            large = nameless or self.sheet.largest[j] >= 1e9
+            if not large and self.sheet.names[j].strip().lower() not in COUNT_NAMES:
                 continue
             column = self.sheet.whole_column(j)
             if column is None or np.isnan(column).any() or len(column) < 2:
                 continue
             forward = bool((np.diff(column) > 0).all())
             first, name = self.sheet.texts(j, 1)[0], self.sheet.names[j].strip().lower()
-            stamps = STAMP.fullmatch(first) is not None
+            stamps = STAMP.fullmatch(first) is not None or (nameless and DAYS.fullmatch(first) is not None)
             epoch = forward and column[0] >= 1e9 and EPOCH_NAME.search(name) is not None
             counts = forward and name in COUNT_NAMES and len(column) >= 5 and _is_even(np.diff(column))
             if stamps or epoch or counts:
                 dates, _ = self._dates(j)
                 if not np.isnat(dates.times).any() and (counts or dates.format.unit != "step"):
-                    return TimeColumns((j,), dates.times, (dates.format,))
+                    return self._with_clock(j, dates)
         return None
 
     def _with_clock(self, j: int, dates: Dates) -> TimeColumns:

@@ -17,7 +17,9 @@ from t1.data.dates import is_time_name
 from t1.errors import InputError
 
 BLANK = b' \t"'
+RULE = b"-=_+:|"  # what a line below the names is drawn with
 LOOK_BACK = 200  # rows at the end that are looked at
+TOTAL_LETTERS = b"gtsmac"  # what the words for totals begin with
 MOST_SUMS = 3  # lines of sums below a table
 
 Bytes = npt.NDArray[np.uint8]
@@ -90,14 +92,14 @@ def _undated_end(data: Bytes, starts: IntArray, ends: IntArray, rows: IntArray, 
 def drop_empty(
     data: Bytes, starts: IntArray, ends: IntArray, is_row: BoolArray, layout: Layout, said: list[str]
 ) -> None:
-    """Lines of separators and blanks only, where a row has a date or a name: they are there for the eye.
+    """Lines of separators, blanks and dashes only, where a row has a date or a name: they are there for the eye.
 
     In a table of numbers only they stay rows, of which nothing is known: order is all that says when those were.
     """
     named = any(kind in (CellLook.DATE, CellLook.TEXT) for kind in layout.looks)
     if layout.width < 2 or not (named or any(is_time_name(name.decode("latin-1")) for name in layout.names)):
         return
-    signs = np.frombuffer(layout.separator + BLANK, dtype=np.uint8)
+    signs = np.frombuffer(layout.separator + BLANK + RULE, dtype=np.uint8)
     may_be = is_row & np.isin(data[starts], signs) & np.isin(data[np.maximum(ends - 1, 0)], signs)
     strip = signs.tobytes()
     found = [
@@ -123,7 +125,7 @@ def drop_strays(
     for i in np.flatnonzero(is_row & (counts != layout.width)).tolist():
         remark = (
             counts[i] == 1
-            and layout.width > 2
+            and layout.width > 1
             and layout.looks[0] in VALUES
             and look(data[starts[i] : ends[i]].tobytes()) is CellLook.TEXT
         )
@@ -138,10 +140,31 @@ def drop_strays(
                 "(separator).",
                 option="separator",
             )
+    strays += _drop_subtotals(data, starts, ends, is_row, layout)
     if layout.header_end is not None and layout.names:
         strays += _drop_repeated_names(data, starts, ends, is_row, layout)
     if strays:
-        said.append(f"{strays} lines between the rows are no rows")
+        said.append(
+            "a line between the rows is no row"
+            if strays == 1
+            else f"{strays} lines between the rows are no rows"
+        )
+
+
+def _drop_subtotals(data: Bytes, starts: IntArray, ends: IntArray, is_row: BoolArray, layout: Layout) -> int:
+    """Take out lines that begin with the word for a total where the table has dates; how many there were."""
+    if layout.looks[0] is not CellLook.DATE or layout.width < 2:
+        return 0
+    first = data[np.minimum(starts + (data[starts] == ord('"')), len(data) - 1)] | 0x20  # in lower case
+    may_be = is_row & np.isin(first, np.frombuffer(TOTAL_LETTERS, dtype=np.uint8))
+    found = [
+        i
+        for i in np.flatnonzero(may_be).tolist()
+        if TOTALS.match(cell := split(data[starts[i] : ends[i]].tobytes(), layout.separator)[0].strip(BLANK))
+        and look(cell) is CellLook.TEXT
+    ]
+    is_row[found] = False
+    return len(found)
 
 
 def _drop_repeated_names(

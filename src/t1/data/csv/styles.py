@@ -16,15 +16,17 @@ CURRENCY = r"US\$|[$€£¥₹]|EUR|USD|GBP|CHF"
 UNITS = (
     r"%|‰|°C|°F|°|K|kWh|MWh|Wh|kW|MW|W|mV|kV|V|mA|A|mm|cm|km|m|m/s|km/h|mph|kt|kn|hPa|mbar|kPa|Pa|bar|psi|ppm|ppb"
     r"|[µu]g/m[³3]|mg/[lL]|[lL]|kg|g|t|ms|s|min|h|Hz|dB|W/m[²2]|m[³3]/s|m[³3]|bpm|C|F|[lL]/(?:s|min|h)|m[³3]/h|rpm"
+    r"|[kKMGT]i?B|B|M|bn"
 )
 WORD = r"[ \u00a0][^\W\d_][\w/²³·^°%.-]{0,11}"  # any other unit, if it is set off by a blank and all numbers have it
 NO_UNITS = re.compile(
     r"[ap]\.?m\.?|utc|gmt|(?:jan|feb|mar|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)\w*\.?", re.I
 )
 WHOLE = re.compile(
-    rf"(?P<sign>[-+]?)(?P<prefix>(?:{CURRENCY}) ?)?(?P<minus>-?)"
+    rf"(?P<sign>[-+−]?)(?P<prefix>(?:{CURRENCY}) ?)?(?P<minus>[-−]?)"
     rf"(?P<body>\d(?:[\d.,' \u00a0\u202f]*[\d.,'])?|[.,]\d+)(?P<suffix>[ \u00a0]?(?:{CURRENCY}|{UNITS})|{WORD})?"
 )
+SCALE = re.compile(r"K|M|bn|[kKMGT]?i?B")  # 950 beside 1.2M is no 950 million
 UNIT = re.compile(rf"[ \u00a0]?(?:{CURRENCY}|{UNITS})")
 OTHER_SIGN = {".": ",", ",": "."}  # of decimals
 MISSING = frozenset(text.decode() for text in MISSING_TEXTS)
@@ -38,6 +40,7 @@ class Style:
     suffix: str = ""
     group: str = ""  # between thousands
     decimal: str = "."
+    minus: str = "-"
     power: str = ""  # an example of how powers of ten are written: E+09
     mantissa: int = 0  # decimals before it
 
@@ -45,7 +48,7 @@ class Style:
         """A number written plainly, such as -1234.5, in this style."""
         if self.power:
             return self._with_power(float(number))
-        sign = "-" if number.startswith("-") else ""
+        sign = self.minus if number.startswith("-") else ""
         whole, point, fraction = number.lstrip("-").partition(".")
         if self.group and whole.isdigit():
             whole = re.sub(r"(?<=\d)(?=(\d{3})+$)", self.group, whole)
@@ -60,6 +63,7 @@ class Style:
     def __str__(self) -> str:
         parts = [f"{self.prefix}…{self.suffix}"] if self.prefix or self.suffix else []
         parts += [f"{self.group!r} between thousands"] if self.group else []
+        parts += [f"{self.minus!r} as its minus"] if self.minus != "-" else []
         return " and ".join(parts) or f"{self.decimal!r} as its decimal sign"
 
 
@@ -80,13 +84,20 @@ def find_style(texts: Sequence[str], decimal: str) -> tuple[Style, FloatArray, i
     if any(len([p for p in counts if p]) > 1 for counts in (prefix, suffix)):
         return None
     unit = max(suffix, key=len)
-    if unit and not UNIT.fullmatch(unit) and ("" in suffix or NO_UNITS.fullmatch(unit.strip())):
+    known = UNIT.fullmatch(unit) is not None
+    if unit and "" in suffix and (not known or SCALE.fullmatch(unit.strip())):
+        return None
+    if not known and NO_UNITS.fullmatch(unit.strip()):
         return None
     for sign in (decimal, OTHER_SIGN[decimal]):
         for group in ("", *(g for g in ",.' \u00a0\u202f" if g != sign)):
             body = re.compile(_body(group, sign))
-            if all(body.fullmatch(match["body"]) for match in found):
-                style = Style(max(prefix, key=len), unit, group, sign)
+            if not all(body.fullmatch(match["body"]) for match in found):
+                continue
+            # +0150,5 beside numbers with points is no 150.5, but a code and its flag
+            if sign == decimal or not any(re.match(r"0\d", match["body"]) for match in found):
+                long_minus = any("−" in (match["sign"], match["minus"]) for match in found)
+                style = Style(max(prefix, key=len), unit, group, sign, "−" if long_minus else "-")
                 return style, *_numbers(texts, style)
     return None
 
@@ -120,6 +131,6 @@ def _numbers(texts: Sequence[str], style: Style) -> tuple[FloatArray, int]:
             continue
         body = match["body"].replace(style.group, "") if style.group else match["body"]
         plain = body.replace(style.decimal, ".")
-        values[i] = float(plain) * (-1 if "-" in (match["sign"], match["minus"]) else 1)
+        values[i] = float(plain) * (-1 if {match["sign"], match["minus"]} & {"-", "−"} else 1)
         places[len(plain.partition(".")[2])] += 1
     return values, places.most_common(1)[0][0] if places else 0
