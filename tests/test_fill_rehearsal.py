@@ -274,15 +274,6 @@ def test_where_cells_miss_at_random_no_more_columns_are_missing_at_once_than_in_
     assert usual < beside < usual + 1.2  # one more, which is the hidden cell itself
 
 
-def test_in_a_narrow_table_as_many_columns_are_left_to_tell_a_hidden_cell_as_in_the_panel():
-    """With twice as many missing beside a hidden cell, a sum of three columns would be thought half as well known."""
-    observed = np.random.default_rng(5).random((900, 4)) > 0.1
-    r = again(observed)
-    beside = (~r.panel.observed).sum(axis=1)[r.row].mean() - 1
-    usual = ((~observed).sum(axis=1) ** 2).sum() / (~observed).sum() - 1
-    assert 0.8 * usual < beside < 1.35 * usual
-
-
 def test_an_outage_of_all_columns_is_hidden_whole_where_other_cells_miss_at_random():
     observed = np.random.default_rng(4).random((4000, 6)) > 0.03
     for start in range(100, 3900, 300):

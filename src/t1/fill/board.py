@@ -17,7 +17,6 @@ SHARE = 0.25  # of a column's observed cells are hidden at most, in all copies t
 AT_A_TIME = 0.1  # ... and of those in the copies: with more, gaps are harder to fill than those of the panel
 MORE = 0.05  # of the columns may miss at once beside those of the panel: in a wide table that makes nothing harder
 PLACES = 16  # tried for each event
-ALIKE = 0.25  # columns more or fewer missing at a place than in the event's own rows: no better place is looked for
 DENSE = 0.9  # share of rows observed above which gaps are seldom beside each other
 FEW = 8  # runs of an event: with more, arrays are faster
 NOT_HIDDEN = 255  # the byte of -1
@@ -107,20 +106,12 @@ class Board:
         """
         if len(columns) == 1:
             return np.arange(1)
-        n = max(round(event.at_once - self._others(columns, event, at)), int(MORE * self.n_alive), 1)
+        rows = slice(at, at + event.span)
+        others = self.n_missing[rows].sum() - np.count_nonzero(~self.observed[rows, columns])
+        n = max(round(event.at_once - float(others) / event.span), int(MORE * self.n_alive), 1)
         if n >= len(columns):
             return np.arange(len(columns))
         return np.sort(self.rng.permutation(len(columns))[:n])
-
-    def _others(self, columns: Sequence[int] | IntArray, event: Event, at: int) -> float:
-        """How many columns but these are missing at a place, in the mean of its rows."""
-        rows = slice(at, at + event.span)
-        others = self.n_missing[rows].sum() - np.count_nonzero(~self.observed[rows, columns])
-        return float(others) / event.span
-
-    def _unlike(self, columns: Sequence[int] | IntArray, event: Event, at: int) -> float:
-        """By how many more or fewer columns would be missing at a place than in the event's own rows."""
-        return abs(len(columns) + self._others(columns, event, at) - event.at_once)
 
     def _places(self, event: Event, fold: int) -> list[int]:
         """First rows to try an event at."""
@@ -166,15 +157,12 @@ class Board:
             zip(*(x.tolist() for x in (event.column, event.offset, event.length, event.code)), strict=True)
         )
         best: list[_LaidRun] = []
-        place, least = 0, np.inf
+        place = 0
         for at in self._places(event, fold):
             fit = [found for run in runs if (found := self._fit(run, at, event, fold)) is not None]
-            if not fit or len(fit) < len(best):
-                continue
-            unlike = self._unlike([run.column for run in fit], event, at)
-            if len(fit) > len(best) or unlike < least:
-                best, place, least = fit, at, unlike
-            if len(best) == len(runs) and least < ALIKE:
+            if len(fit) > len(best):
+                best, place = fit, at
+            if len(fit) == len(runs):
                 break
         if best:
             best = [best[k] for k in self._thinned([run.column for run in best], event, place).tolist()]
@@ -223,16 +211,12 @@ class Board:
     def _lay_many(self, event: Event, fold: int) -> list[tuple[int, int]]:
         """As `_lay_few`, all runs at once."""
         best: tuple[BoolArray, tuple[IntArray, IntArray], IntArray, IntArray] | None = None
-        place, least = 0, np.inf
+        place = 0
         for at in self._places(event, fold):
             found = self._try(event, at, fold)
-            n, so_far = found[0].sum(), 0 if best is None else best[0].sum()
-            if not n or n < so_far:
-                continue
-            unlike = self._unlike(event.column[found[0]], event, at)
-            if n > so_far or unlike < least:
-                best, place, least = found, at, unlike
-            if n == len(event.column) and least < ALIKE:
+            if best is None or found[0].sum() > best[0].sum():
+                best, place = found, at
+            if found[0].all():
                 break
         if best is None or not best[0].any():
             return []
