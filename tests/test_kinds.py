@@ -12,6 +12,7 @@ from t1.data.kinds import KINDS, find_kinds
 from t1.data.sentinels import drop_sentinels, find_sentinels
 from t1.data.suspicions import own_rate, stuck_stretch, suspicions
 from t1.errors import InputError
+from t1.fill.gaps import Counted
 from t1.fill.rules import Rules
 from t1.options import FillOptions, FitOptions
 
@@ -174,7 +175,7 @@ def test_a_fill_is_within_its_kind(fills, name):
 
 
 def test_a_counter_stays_between_its_neighbours_and_never_goes_down():
-    between = np.full(3, 6.0), np.full(3, 10.0)
+    between = Counted(np.full(3, 6.0), np.full(3, 10.0), pace=1.0)
     np.testing.assert_array_equal(fill_of("counter", [5.0, 12.0, 7.0], between), [6, 10, 10])
 
 
