@@ -9,6 +9,7 @@ save here? A pretrained network brings a belief with it, from tables it had neve
 table correct it, first those of all columns, then the column's own. Any other method begins with no belief.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -133,15 +134,8 @@ def learn_blend(
         belief = _Belief(0.0, UNKNOWN_SPREAD)
         if prior is not None:
             belief = _Belief(KNOWN_GAIN * float(shared[pretrained].sum()), KNOWN_SPREAD)
-        n_events = 0
-        for k in alike[
-            c
-        ]:  # a class of few events asks the next one, each for itself: many short gaps drown no long ones
-            gain = _gain(shared, errors[:, of_class[k]], event[of_class[k]])
+        for k, gain in _gains(shared, errors, event, {k: of_class[k] for k in alike[c]}):
             belief = belief.learn(gain, TRANSFER * float(np.abs(np.log(TYPICAL[k] / TYPICAL[c]))))
-            n_events += gain.n_events
-            if n_events >= SOME:
-                break
         for j, here in enumerate(own[c]):
             in_column, of_column = shared, event[here]
             if len(np.unique(of_column)) >= FEWEST:
@@ -252,6 +246,22 @@ class _Gain(NamedTuple):
     mean: float
     noise: float
     n_events: int
+
+
+def _gains(
+    weights: FloatArray, errors: FloatArray, event: IntArray, classes: dict[int, IntArray]
+) -> Iterator[tuple[int, _Gain]]:
+    """What is saved in the nearest class, and in further ones while events are few.
+
+    Each for itself: many short gaps together with a few long ones would drown these.
+    """
+    n_events = 0
+    for k, cells in classes.items():
+        gain = _gain(weights, errors[:, cells], event[cells])
+        yield k, gain
+        n_events += gain.n_events
+        if n_events >= SOME:
+            return
 
 
 def _gain(weights: FloatArray, errors: FloatArray, event: IntArray) -> _Gain:
