@@ -16,11 +16,14 @@ from closed_form import QUICK, driven, fit_closed, holes, walks
 from t1.data.kinds import KINDS
 from t1.errors import InputError
 from t1.fill import fit as module
+from t1.fill import judging
 from t1.fill.blend import Blend, learn_blend
 from t1.fill.board import FOLDS
 from t1.fill.fit import fit_panel
 from t1.fill.gaps import CLASS_NAMES, N_CLASSES, Gaps
-from t1.fill.hear import QUICK_STRIDE
+from t1.fill.hear import QUICK_STRIDE, Heard
+from t1.fill.judged import Evidence
+from t1.fill.judging import Judging
 from t1.fill.rehearsal import rehearse
 from t1.fill.rules import Rules
 from t1.methods.base import Budget, Fill, Learning, LeftOut
@@ -28,7 +31,7 @@ from t1.methods.catalog import METHODS
 from t1.methods.columns import Linear, Locf, Mean, Nearest
 from t1.methods.simple import linear
 from t1.methods.t1 import T1Fill
-from t1.methods.tune import JUDGED, TunedFill
+from t1.methods.tune import JUDGED, Tuned, TunedFill
 from t1.methods.windows import STRIDE
 from t1.panel import Panel
 
@@ -445,7 +448,7 @@ def test_tuned_t1_is_judged_without_the_hidden_cells_and_goes_on_with_all(monkey
 
     def train(cls, start, panel, learning, seconds, **_):
         trained.append((int(panel.observed.sum()), seconds))
-        return as_if_tuned(cls, start), None
+        return Tuned(as_if_tuned(cls, start), None, 1.0)
 
     monkeypatch.setattr(TunedFill, "train", classmethod(train))
     table = driven(600)
@@ -461,16 +464,50 @@ def test_tuned_t1_is_judged_without_the_hidden_cells_and_goes_on_with_all(monkey
     assert trained[0][1] > 4  # two fifths of so little would be too little: it is judged after all of it
 
 
+def test_weights_take_a_tuned_network_for_as_good_as_it_became_after_it_was_judged():
+    """What is told of its errors stays what was measured."""
+
+    @dataclass(frozen=True)
+    class Named:
+        name: str
+
+    rng = np.random.default_rng(0)
+    n = 900
+    errors = rng.normal(size=(3, n)) * [[1.0], [0.5], [0.6]]
+    names = ("linear", "regression", "t1 tuned")
+    heard = [[Heard(Named(name), e, None, None, 0.0)] for name, e in zip(names, errors, strict=True)]
+    judging = Judging([], np.ones(1), Learning(), heard=heard)
+    zeros, event = np.zeros(n, dtype=np.intp), np.arange(n)
+    evidence = Evidence(
+        errors=errors,
+        error=np.full(n, NAN),
+        column=zeros,
+        code=zeros,
+        event=event,
+        fold=event % 3,
+        distance=np.ones(n, dtype=np.int32),
+        down=None,
+        up=None,
+    )
+    (as_judged, before), (better, after) = (judging._blended(evidence, None, [], e) for e in (1.0, 0.7))
+    assert better.weights[0, 0, 2] > as_judged.weights[0, 0, 2] + 0.1
+    np.testing.assert_array_equal(after.errors, errors)
+    for blend, told in ((as_judged, before), (better, after)):  # folds have nearly the same weights
+        assert np.abs(told.error).mean() == pytest.approx(
+            np.abs(blend.weights[0, 0] @ errors).mean(), rel=0.02
+        )
+
+
 def test_in_later_rounds_a_tuned_network_is_as_much_better_as_in_the_first(monkeypatch):
     """It has learned from the cells that those hide, so it is not heard there."""
 
     def train(cls, start, panel, learning, seconds, **_):
-        return as_if_tuned(cls, start), None
+        return Tuned(as_if_tuned(cls, start), None, 1.0)
 
-    heard, real = [], module._evidence
+    heard, real = [], judging._evidence
     monkeypatch.setattr(TunedFill, "train", classmethod(train))
     monkeypatch.setattr(
-        module, "_evidence", lambda rounds, all_heard: heard.append(all_heard) or real(rounds, all_heard)
+        judging, "_evidence", lambda rounds, all_heard: heard.append(all_heard) or real(rounds, all_heard)
     )
     table = driven(500)
     table[100:110, 1] = np.nan
@@ -489,7 +526,7 @@ def test_a_tuned_network_does_not_shape_intervals(monkeypatch):
     """It learns on after it was judged: what it says of its own errors was not compared with errors."""
 
     def train(cls, start, panel, learning, seconds, **_):
-        return as_if_tuned(cls, start), None
+        return Tuned(as_if_tuned(cls, start), None, 1.0)
 
     def sure_of_all(self, panel, **more):
         filled = real(self, panel, **more)

@@ -259,6 +259,14 @@ def test_without_patience_the_budget_ends_it_and_the_best_is_kept_all_the_same()
     assert float(model.w.detach()) == pytest.approx(0.05, abs=1e-6)
 
 
+def test_with_slack_later_weights_are_kept_while_their_loss_is_near_the_lowest():
+    model, result = drift(replace(DRIFT, slack=20.0), model=Drift(minimum=0.052))
+    losses = [record.valid_loss for record in result.history]
+    assert losses[5] < 21 * losses[4] < losses[6]
+    assert (result.best_step, result.best_loss, result.reason) == (6, losses[4], "patience")
+    assert float(model.w.detach()) == pytest.approx(0.06, abs=1e-6)
+
+
 def test_without_validation_the_best_is_the_last():
     model, result = drift(valid=None)
     assert (result.best_loss, result.best_step, result.steps) == (None, 20, 20)
@@ -380,6 +388,7 @@ def test_the_cosine_follows_the_budget_that_ends_first():
         {"max_seconds": 0},
         {"max_seconds": math.inf},
         {"patience": 0},
+        {"slack": -0.1},
         {"validate_every": 0},
         {"checkpoint_seconds": -1},
         {"max_epochs": None},

@@ -127,7 +127,8 @@ class T1Imputer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.max_seconds == 0:
             return method, None
         seconds = np.inf if self.max_seconds is None else self.max_seconds
-        return TunedFill.train(method, panel, learning, seconds, max_steps=self.max_steps)
+        tuned = TunedFill.train(method, panel, learning, seconds, max_steps=self.max_steps)
+        return tuned.fill, tuned.result
 
     def _train(self, panel: Panel, on_progress: OnProgress | None) -> tuple[FittedMethod, FitResult]:
         training = Training(

@@ -25,6 +25,7 @@ CHANGEABLE = (
     "max_seconds",
     "clock",
     "patience",
+    "slack",
     "schedule",
     "warmup",
     "warmup_steps",
@@ -49,7 +50,7 @@ class Record:
 class FitResult:
     """How a run ended; the model holds the weights of `best_step`."""
 
-    best_loss: float | None  # None: never validated, the best weights are the last
+    best_loss: float | None  # the lowest; None: never validated, the best weights are the last
     best_epoch: int
     best_step: int
     epochs: int  # begun

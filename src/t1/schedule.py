@@ -31,6 +31,9 @@ class TrainConfig:
     max_seconds: float | None = None  # all sessions of a resumed run together
     clock: Clock = "wall"  # cpu: processor time, so that a busy machine does not shorten a training
     patience: int | None = 30  # stop after so many validations without a better loss
+    slack: float = (
+        0.0  # later weights are kept though their validation loss is above the lowest by this share of it
+    )
     validate_every: int | None = None  # in steps; None: after every epoch
     checkpoint_seconds: float = 30.0  # at least so often, and after every validation
     eval_batch_size: int = 64
@@ -48,6 +51,7 @@ class TrainConfig:
         self._whole("warmup_steps", 0)
         self._number("cooldown", least=0, below=1)
         self._number("weight_decay", least=0)
+        self._number("slack", least=0)
         if self.clip is not None:
             self._number("clip", above=0)
         if self.average is not None:

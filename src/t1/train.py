@@ -261,11 +261,11 @@ class _TrainingRun:
                 return False
             if not math.isfinite(loss):
                 self.diverged("validation loss", loss, state.step)
-            better = state.best_loss is None or loss < state.best_loss
-            state.without_better = 0 if better else state.without_better + 1
-            if better:
+            lowest = math.inf if state.best_loss is None else state.best_loss
+            state.without_better = 0 if loss < lowest else state.without_better + 1
+            state.best_loss = min(loss, lowest)
+            if loss < lowest or loss < (1 + self.config.slack) * lowest:
                 self.take_as_best()
-                state.best_loss = loss
         state.slowest_validation = max(state.slowest_validation, self.clock() - began)
         self.tick()
         state.history.append(

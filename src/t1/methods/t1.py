@@ -19,6 +19,7 @@ from t1.onnx.engine import OnnxT1, is_faster
 from t1.panel import Panel
 from t1.weights import load_pretrained
 
+TUNED = "t1 tuned"  # the name of T1 after some training on the table (tune.py, which brings torch)
 WINDOW = 96  # rows of the pretrained network
 BOTH_WAYS = 100_000  # cells of a table that is filled both ways: larger ones would take too long
 SAMPLE = 8192  # rows from which the relation of columns is learned

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from t1.data.context import weighted_mean
 from t1.device import resolve_device
 from t1.methods.base import Learning, LeftOut
 from t1.methods.groups import Group
-from t1.methods.t1 import T1Fill, standard_rows
+from t1.methods.t1 import TUNED, T1Fill, standard_rows
 from t1.methods.windows import Network
 from t1.missing import hide
 from t1.models.base import Batch, Context, Model
@@ -28,7 +28,10 @@ from t1.train import FitResult, fit_source
 ROWS = 64  # windows times columns of a step: twice as many steps as with 128 are worth 0.7 % of the error
 LEAST_SECONDS = 4.0  # of training: with less it does not get better
 EVERY = 50  # steps between two validations
-PATIENCE = 6  # validations without a better loss that end the training
+PATIENCE = 12  # validations without a better loss that end the training
+# Of the lowest validation loss. The gaps to be filled lie among the rows that train, so going on pays for longer than
+# rows kept out of training say.
+SLACK = 0.02
 VALID_BATCHES = 12
 VALID_SHARE = 0.12  # the last share of every series validates, where it is long enough
 SHIFTS = (-1, -2, 1, 2)  # periods away that season inputs look at
@@ -41,18 +44,28 @@ LONG = 150.0  # seconds from which on an encoding of its own for every variable 
 JUDGED = 0.4  # share of the time in which it learns without the cells that it is judged by; then from all
 RATE, HIGHEST_RATE = 8e-4, 1.3e-3  # of a training of SHORT seconds, and of a longer one
 SHORT = 15.0
+# of that rate, for a network that was tuned and judged already: it takes up the cells that judged it
+GO_ON = 0.4
 OWN = 0.8  # share of windows with the panel's own gaps alone, which are what will be filled ...
 MANY_GAPS = 0.95  # ... if less than this share of its cells is observed: else windows would hide too little
+
+
+class Tuned(NamedTuple):
+    """What came of a training."""
+
+    fill: TunedFill
+    result: FitResult
+    error: float  # on windows that did not train, relative to the error before
 
 
 @dataclass(frozen=True, eq=False)
 class TunedFill(T1Fill):
     """The pretrained network after some training on the table."""
 
-    name: ClassVar[str] = "t1 tuned"
+    name: ClassVar[str] = TUNED
 
     @classmethod
-    def tune(cls, start: T1Fill, panel: Panel, learning: Learning) -> Self:
+    def tune(cls, start: T1Fill, panel: Panel, learning: Learning) -> TunedFill:
         """Train with what is left of the budget; raises LeftOut where that is too little, or the user said stop."""
         if learning.stopped:
             raise LeftOut("T1 was not tuned: the run was stopped early, while methods were judged")
@@ -60,16 +73,20 @@ class TunedFill(T1Fill):
         if seconds < LEAST_SECONDS:
             raise LeftOut(f"T1 was not tuned: {max(seconds, 0):.0f} s of the budget were left for it")
         first = JUDGED * seconds
-        tuned = cls.train(start, panel, learning, first if first >= LEAST_SECONDS else seconds)[0]
+        tuned = cls.train(start, panel, learning, first if first >= LEAST_SECONDS else seconds).fill
         if tuned.network is start.network:
             raise LeftOut("T1 was tuned, which did not help: it fills as it was")
         return tuned
 
-    def go_on(self, panel: Panel, learning: Learning) -> Self:
-        """Train on with what is left of the budget, now from all cells; as it is where that is too little."""
+    def go_on(self, panel: Panel, learning: Learning) -> tuple[TunedFill, float]:
+        """Train on with what is left of the budget, now from all cells; as it is where that is too little.
+
+        The second is its error relative to before, on windows that neither learned from.
+        """
         if learning.stopped or learning.budget is None or (seconds := learning.left()) < LEAST_SECONDS:
-            return self
-        return self.train(self, panel, learning, seconds)[0]
+            return self, 1.0
+        tuned = self.train(self, panel, learning, seconds, rate=GO_ON)
+        return tuned.fill, tuned.error
 
     @classmethod
     def train(
@@ -80,15 +97,19 @@ class TunedFill(T1Fill):
         seconds: float,
         *,
         max_steps: int | None = None,
-    ) -> tuple[Self, FitResult]:
-        """Train for so many seconds or steps at most, and keep the weights that validate best."""
+        rate: float = 1.0,
+    ) -> Tuned:
+        """Train for so many seconds or steps at most, and keep the weights that validate best.
+
+        `rate` is relative to the learning rate that pretrained weights begin with.
+        """
         windows = _Windows(start, panel, learning.seed)
         if not windows.groups:
             raise LeftOut("T1 was not tuned: too little was observed")
         network = _trainable(start, panel.n_vars, seconds)
         config = TrainConfig(
             seed=learning.seed,
-            learning_rate=float(np.clip(RATE * np.sqrt(seconds / SHORT), RATE, HIGHEST_RATE)),
+            learning_rate=rate * float(np.clip(RATE * np.sqrt(seconds / SHORT), RATE, HIGHEST_RATE)),
             schedule="cosine",
             warmup=0.05,
             optimiser="adamw",
@@ -99,7 +120,8 @@ class TunedFill(T1Fill):
             max_steps=max_steps,
             max_seconds=None if np.isinf(seconds) else seconds,
             clock=learning.clock,
-            patience=PATIENCE if np.isfinite(seconds) else 2 * PATIENCE,
+            patience=PATIENCE,
+            slack=SLACK,
             validate_every=EVERY,
         )
         batches = [windows.validation(k) for k in range(VALID_BATCHES)]
@@ -117,10 +139,12 @@ class TunedFill(T1Fill):
         if result.reason == "stopped":
             learning.notes.append("training was stopped early; the best weights so far were used")
         kept: Network = network.eval()
-        if result.best_loss is None or before is None or result.best_loss >= before:
-            kept = start.network  # the training did not help
+        after = {record.step: record.valid_loss for record in result.history}.get(result.best_step)
+        error = 1.0 if after is None or before is None else after / before
+        if error >= 1:
+            kept, error = start.network, 1.0  # the training did not help
         same = {f.name: getattr(start, f.name) for f in fields(start)}
-        return cls(**same | {"network": kept}), result
+        return Tuned(cls(**same | {"network": kept}), result, error)
 
 
 def _trainable(start: T1Fill, n_vars: int, seconds: float) -> T1:
