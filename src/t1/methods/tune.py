@@ -42,10 +42,10 @@ PER_COPY = (
 COPY_ROWS = 2048  # rows of a copy at most
 LONG = 150.0  # seconds from which on an encoding of its own for every variable is worth learning
 JUDGED = 0.4  # share of the time in which it learns without the cells that it is judged by; then from all
-RATE, HIGHEST_RATE = 8e-4, 1.3e-3  # of a training of SHORT seconds, and of a longer one
+RATE, HIGHEST_RATE = 5e-4, 8e-4  # of a training of SHORT seconds, and of a longer one
 SHORT = 15.0
 # of that rate, for a network that was tuned and judged already: it takes up the cells that judged it
-GO_ON = 0.4
+GO_ON = 0.65
 OWN = 0.8  # share of windows with the panel's own gaps alone, which are what will be filled ...
 MANY_GAPS = 0.95  # ... if less than this share of its cells is observed: else windows would hide too little
 
