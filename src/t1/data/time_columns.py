@@ -48,7 +48,7 @@ PATTERNS = {
     "week": "%V",
 }
 CODES = {"month": re.compile(r"M(0[1-9]|1[0-2])"), "quarter": re.compile(r"Q(0?)([1-4])")}
-CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?")
+CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?(\s?[AaPp](\.\s?)?[Mm]\.?)?")
 SIZES = {"hour": 3600, "minute": 60, "second": 1}
 # what the first columns may be in a file without names, the longest first
 UNNAMED = (

@@ -10,8 +10,9 @@ import numpy as np
 from t1.arrays import FloatArray
 from t1.data.clocks import combine, find_clock
 from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
+from t1.data.julian_days import may_be_a_code, says_julian
 from t1.data.time_columns import TimeColumns, find_parts
-from t1.data.time_format import TimeFormat
+from t1.data.time_format import DAY_COUNTS, TimeFormat
 from t1.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class TimeFinder:
             bad = np.isnat(dates.times)
             if dates.format.unit == "step" and not self.sheet.choice.id:  # a lap time is no time stamp
                 bad = np.append(False, np.diff(dates.times) < np.timedelta64(0))
+            if j in others and may_be_a_code(dates.format.pattern, self.sheet.names[j]):
+                continue
             if not bad.any():
                 return self._with_clock(j, dates)
             if j in named or bad.mean() <= 0.1:
@@ -74,7 +77,8 @@ class TimeFinder:
         for j in free:
             nameless = not self.sheet.named and self.sheet.largest[j] >= 1.9e7  # may be days: 20240131
             large = nameless or self.sheet.largest[j] >= 1e9
-            if not large and self.sheet.names[j].strip().lower() not in COUNT_NAMES:
+            julian = says_julian(self.sheet.names[j])
+            if not large and not julian and self.sheet.names[j].strip().lower() not in COUNT_NAMES:
                 continue
             column = self.sheet.whole_column(j)
             if column is None or np.isnan(column).any() or len(column) < 2:
@@ -84,9 +88,11 @@ class TimeFinder:
             stamps = STAMP.fullmatch(first) is not None or (nameless and DAYS.fullmatch(first) is not None)
             epoch = forward and column[0] >= 1e9 and EPOCH_NAME.search(name) is not None
             counts = forward and name in COUNT_NAMES and len(column) >= 5 and _is_even(np.diff(column))
-            if stamps or epoch or counts:
+            if stamps or epoch or counts or julian:
                 dates, _ = self._dates(j)
-                if not np.isnat(dates.times).any() and (counts or dates.format.unit != "step"):
+                known = dates.format.pattern == "%Y%j" or dates.format.unit in DAY_COUNTS
+                told = known if julian else counts or dates.format.unit != "step"
+                if told and not np.isnat(dates.times).any():
                     return self._with_clock(j, dates)
         return None
 
@@ -105,7 +111,7 @@ class TimeFinder:
                 nothing = np.where(np.isnan(column), np.datetime64("NaT"), np.datetime64(0, "ns"))
                 return Dates(nothing, TimeFormat()), texts
             serial = self.sheet.names[j].strip().lower() not in COUNT_NAMES
-            return read_numeric_dates(column, texts, serial=serial), texts
+            return read_numeric_dates(column, texts, serial=serial, name=self.sheet.names[j]), texts
         return read_dates(texts, day_first=self.sheet.reading.dayfirst), texts
 
     def _explicit_time(self, at: tuple[int, ...]) -> TimeColumns:
