@@ -10,8 +10,9 @@ import numpy as np
 
 from t1.arrays import AnyArray, FloatArray, IntArray, TimeArray
 from t1.data.dates import Dates, read_dates
+from t1.data.julian_days import from_day_counts
 from t1.data.month_names import month_of, month_style
-from t1.data.time_format import TimeFormat
+from t1.data.time_format import DAY_COUNTS, TimeFormat
 
 WORDS = {
     "year": "year yr yy yyyy jahr año ano annee année",
@@ -172,16 +173,16 @@ def compose(source: TimeSource, at: dict[str, int], dates: Dates | None = None) 
                 times = (stamps.astype("M8[D]") + (of_month - 1)).astype("M8[ns]")
             if "doy" in at:
                 used["doy"] = at["doy"]
-        elif "doy" in at and (of_year := whole_numbers(source, at["doy"], 1, 366)) is not None:
-            used["doy"] = at["doy"]
-            times = (days.astype("M8[D]") + (of_year - 1)).astype("M8[ns]")
+        elif (of_year := _days_of_year(source, at, days)) is not None:
+            used["doy"], times, written["doy"] = at["doy"], *of_year
         elif "day" not in at and not short and (weeks := _weeks(source, at, days)) is not None:
             used["week"], first, times = at["week"], TimeFormat("%G"), weeks
         else:
             return None
     latest = 0
+    decimal = "doy" in written and bool(written["doy"].unit)  # its decimals are the clock
     for part in ("hhmm", "hour", "minute", "second"):
-        if part not in at or (part == "minute" and "hour" not in used):
+        if decimal or part not in at or (part == "minute" and "hour" not in used):
             continue
         clock = whole_numbers(source, at[part], 0, 2400 if part == "hhmm" else RANGES[part][1])
         if clock is None:
@@ -199,7 +200,7 @@ def compose(source: TimeSource, at: dict[str, int], dates: Dates | None = None) 
         texts = [text for text in source.texts(j)[:5000] if text]
         width = min(map(len, texts), default=0)
         own = replace(own, offset=first.offset)
-        if part not in ("date", "clock") and width < {"hhmm": 4, "doy": 3}.get(part, 2):
+        if part not in ("date", "clock") and not own.unit and width < {"hhmm": 4, "doy": 3}.get(part, 2):
             own = replace(own, bare=frozenset("mdHMSjyV"), strip=part == "hhmm")
         if part in ("hour", "hhmm") and latest >= 24 * 3600:
             own = replace(own, midnight_24=True)
@@ -226,6 +227,22 @@ def _months(source: TimeSource, at: dict[str, int]) -> tuple[str, IntArray, Time
             zero = "0" * (len(codes[0]) > 2)
             return part, np.array([3 * int(code[1:]) - 3 for code in codes]), TimeFormat(f"Q{zero}%q")
     return None
+
+
+def _days_of_year(
+    source: TimeSource, at: dict[str, int], years: TimeArray
+) -> tuple[TimeArray, TimeFormat] | None:
+    """The times of days in their year, also with decimals (45.25 is six in the morning of the 45th)."""
+    numbers = source.numbers(at["doy"]) if "doy" in at else None
+    if numbers is None or not len(numbers) or not ((numbers >= 1) & (numbers < 367)).all():
+        return None
+    begin = years.astype("M8[D]")
+    if (numbers == np.floor(numbers)).all():
+        return (begin + (numbers - 1).astype("i8")).astype("M8[ns]"), TimeFormat("%j")
+    digits = max(len(text.partition(".")[2].strip()) for text in source.texts(at["doy"]))
+    counted = numbers - 1 + begin.astype("i8") + DAY_COUNTS["modified julian day"]
+    times = from_day_counts(counted, "modified julian day", digits)
+    return times, TimeFormat(unit="day of year", fraction=digits)
 
 
 def _weeks(source: TimeSource, at: dict[str, int], years: TimeArray) -> TimeArray | None:

@@ -28,7 +28,8 @@ class TimeFormat:
     """A strptime pattern, or a unit of numbers. Times with a zone are UTC, `offset` apart from the file's."""
 
     pattern: str = ""
-    # s, ms, us, ns, year, decimal year, a name of DAY_COUNTS, part (of a day), or step for numbers that just count
+    # s, ms, us, ns, year, decimal year, day of year, a name of DAY_COUNTS, part (of a day), elapsed for hours that go
+    # beyond 24, or step for numbers that just count
     unit: str = ""
     bare: frozenset[str] = frozenset()  # fields without leading zeros
     fraction: int = 6  # digits of %f, of a decimal year or a count of days
@@ -77,14 +78,26 @@ class TimeFormat:
             return None
         return self.pattern.index("%d") < self.pattern.index("%m")
 
+    @property
+    def dated(self) -> bool:
+        """Whether its times have a date: a clock that stands alone, hours and numbers that count have none."""
+        return self.unit not in ("elapsed", "step") and not self.pattern.startswith(("%H", "%I"))
+
     def _number(self, time: np.datetime64) -> str:
         if self.unit == "year":
             return str(time.astype("M8[Y]"))
         if self.unit == "decimal year":
             return f"{to_decimal_year(time, self.month_part):.{self.fraction}f}"
         count = int(time.astype(np.int64))
+        if self.unit == "day of year":
+            begin = int(time.astype("M8[Y]").astype("M8[ns]").astype(np.int64))
+            return f"{(count - begin) / DAY + 1:.{self.fraction}f}"
         if self.unit in DAY_COUNTS:
             return f"{count / DAY + DAY_COUNTS[self.unit]:.{self.fraction}f}"
+        if self.unit == "elapsed":
+            minutes, seconds = divmod(count // 10**9, 60)
+            hours = f"{minutes // 60}" if "H" in self.bare else f"{minutes // 60:02}"
+            return f"{hours}:{minutes % 60:02}" + (f":{seconds:02}" if "%S" in self.pattern else "")
         if self.unit == "part":
             length, whole, first = self.part
             return str(count % whole // length + first)

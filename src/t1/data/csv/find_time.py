@@ -11,6 +11,7 @@ from t1.arrays import FloatArray
 from t1.data.clocks import combine, find_clock
 from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
 from t1.data.julian_days import may_be_a_code, says_julian
+from t1.data.lone_clocks import find_lone_clock
 from t1.data.time_columns import TimeColumns, find_parts
 from t1.data.time_format import DAY_COUNTS, TimeFormat
 from t1.errors import InputError
@@ -69,6 +70,10 @@ class TimeFinder:
         parts = None if self.sheet.choice.named else find_parts(self.sheet.source, named=self.sheet.named)
         if parts is not None and not set(parts.at) & set(self.sheet.choice.id):
             return parts
+        lone = None if self.sheet.choice.named else find_lone_clock(self.sheet.source, free)
+        if lone is not None:
+            self.sheet.said.append(lone.said)
+            return lone.time
         self.sheet.problems += found
         return None
 
@@ -134,6 +139,10 @@ class TimeFinder:
         dates, texts = self._dates(at[0])
         bad = np.isnat(dates.times)
         if bad.any():
+            lone = find_lone_clock(self.sheet.source, at, named=True)
+            if lone is not None and self.sheet.reading.time_format is None:
+                self.sheet.said.append(lone.said)
+                return lone.time
             i = int(bad.argmax())
             raise InputError(
                 f"the time column {self.sheet.names[at[0]]!r} has {texts[i][:60]!r} "
