@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from t1.arrays import AnyArray, FloatArray, IntArray, TimeArray
-from t1.data.dates import Dates, read_dates
+from t1.data.dates import Dates, read_dates, regularity
 from t1.data.julian_days import from_day_counts
 from t1.data.month_names import month_of, month_style
 from t1.data.time_format import DAY_COUNTS, TimeFormat
@@ -57,9 +57,14 @@ UNNAMED = (
     ("year", "month", "day", "hour", "minute", "second"),
     ("year", "month", "day", "hour", "minute"),
     ("year", "month", "day", "hour"),
+    ("year", "doy", "hour", "minute"),
     ("year", "doy", "hhmm"),
+    ("year", "doy", "hour"),
     ("year", "month", "day"),
+    ("year", "month"),
+    ("year", "doy"),
 )
+REGULAR = 0.9  # of the steps, where two numbers without a name are all that says when
 
 
 @dataclass(frozen=True)
@@ -99,16 +104,35 @@ class TimeSource:
 def find_parts(source: TimeSource, *, named: bool) -> TimeColumns | None:
     """Year, month, day and the like among the columns: by their names, or in front of a file without any."""
     if not named:
-        for parts in UNNAMED:
-            if len(parts) < len(source.names):
-                found = compose(source, {part: j for j, part in enumerate(parts)})
-                if found is not None and (np.diff(found.times) > np.timedelta64(0)).all():
-                    return found
-        return None
+        return _find_unnamed(source)
     found_at = assign(source.names, range(len(source.names)))
     if "year" not in found_at:
         return None
     return compose(source, found_at) or _years(source, found_at["year"])
+
+
+def _find_unnamed(source: TimeSource) -> TimeColumns | None:
+    """What the first columns of a file without names are, if they run forward: the reading with the most regular steps.
+
+    1990 1, 1990 2, ... may be months or days, and an hour may be minutes: it is the next year or day that tells.
+    """
+    best, most = None, (0.0, 0.0)
+    for parts in UNNAMED:
+        if len(parts) >= len(source.names):
+            continue
+        found = compose(source, {part: j for j, part in enumerate(parts)})
+        if (
+            found is None
+            or len(found.at) < len(parts)
+            or not (np.diff(found.times) > np.timedelta64(0)).all()
+        ):
+            continue
+        regular = regularity(found.times)
+        if len(parts) == 2 and (regular[0] < REGULAR or len(np.unique(found.times.astype("M8[Y]"))) < 2):
+            continue
+        if best is None or regular > most:
+            best, most = found, regular
+    return best
 
 
 def part_of(name: str) -> str | None:
