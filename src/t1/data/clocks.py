@@ -89,6 +89,8 @@ def find_clock(
     month can be read both ways, the clock helps: hours of ten days in a row are more regular than of ten months.
     """
     found = _clock_of(source, date, dates, beside, named=named)
+    if found is not None and not named and _only_blurs(found.times, dates.times):
+        return None
     if found is None or not dates.note:
         return found
     other = read_dates(source.texts(date), day_first=not dates.format.day_first)
@@ -245,6 +247,11 @@ def _count_parts(times: TimeArray, numbers: IntArray, whole: int) -> int | None:
     inner = max(len(highest) - 2, 0)  # the first and the last day may be cut
     needed = FULL * n_parts * inner if inner else n_parts
     return n_parts if len(pairs) >= needed else None
+
+
+def _only_blurs(times: TimeArray, dates: TimeArray) -> bool:
+    """Whether dates are apart and regular without a clock that makes them less so: the hour of a day's minimum."""
+    return _distinct(dates) == len(dates) and regularity(times) < regularity(dates)
 
 
 def _distinct(times: TimeArray) -> int:
