@@ -48,6 +48,8 @@ TIME_NAMES = frozenset(
         "created_at",
         "recorded_at",
         "observation_period",
+        "time_period",
+        "mess_datum",
         "decimal_date",
         "decimal_year",
         "yyyymmdd",

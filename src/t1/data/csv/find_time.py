@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")
 COUNT_NAMES = ("t", "elapsed", "elapsed_time", "time_s", "time (s)", "time [s]", "seconds", "t (s)", "t [s]")
 STAMP = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])([0-5]\d([0-5]\d)?)?")
+DATED = re.compile(r"dat(e|um|a)?(?![a-z])|day|tag(?![a-z])|fecha|jour|ymd", re.IGNORECASE)
 DAYS = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 
 
@@ -46,6 +47,7 @@ class TimeFinder:
             j for j in np.flatnonzero(self.sheet.numbers.n_texts).tolist() if j in free and j not in named
         ]
         found: list[str] = []
+        constant: TimeColumns | None = None
         for j in named + others:
             if j in others and not looks_like_dates([t for t in self.sheet.texts(j, 50) if t]):
                 continue
@@ -56,7 +58,11 @@ class TimeFinder:
             if j in others and may_be_a_code(dates.format.pattern, self.sheet.names[j]):
                 continue
             if not bad.any():
-                return self._with_clock(j, dates)
+                time = self._with_clock(j, dates)
+                if len(time.times) < 2 or (time.times != time.times[0]).any():
+                    return time
+                constant = constant or time  # when a file was written is not when its rows were
+                continue
             if j in named or bad.mean() <= 0.1:
                 i = int(bad.argmax())
                 found.append(
@@ -75,13 +81,14 @@ class TimeFinder:
             self.sheet.said.append(lone.said)
             return lone.time
         self.sheet.problems += found
-        return None
+        return constant
 
     def _numeric_time(self, free: list[int]) -> TimeColumns | None:
         """Numbers that are time stamps: 202001312300, seconds since 1970, or evenly counted seconds."""
         for j in free:
-            nameless = not self.sheet.named and self.sheet.largest[j] >= 1.9e7  # may be days: 20240131
-            large = nameless or self.sheet.largest[j] >= 1e9
+            dated = not self.sheet.named or DATED.search(self.sheet.names[j]) is not None
+            may_be_days = dated and self.sheet.largest[j] >= 1.9e7  # may be days: 20240131
+            large = may_be_days or self.sheet.largest[j] >= 1e9
             julian = says_julian(self.sheet.names[j])
             if not large and not julian and self.sheet.names[j].strip().lower() not in COUNT_NAMES:
                 continue
@@ -90,7 +97,7 @@ class TimeFinder:
                 continue
             forward = bool((np.diff(column) > 0).all())
             first, name = self.sheet.texts(j, 1)[0], self.sheet.names[j].strip().lower()
-            stamps = STAMP.fullmatch(first) is not None or (nameless and DAYS.fullmatch(first) is not None)
+            stamps = STAMP.fullmatch(first) is not None or (may_be_days and DAYS.fullmatch(first) is not None)
             epoch = forward and column[0] >= 1e9 and EPOCH_NAME.search(name) is not None
             counts = forward and name in COUNT_NAMES and len(column) >= 5 and _is_even(np.diff(column))
             if stamps or epoch or counts or julian:
