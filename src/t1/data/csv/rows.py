@@ -20,6 +20,7 @@ BLANK = b' \t"'
 RULE = b"-=_+:|"  # what a line below the names is drawn with
 LOOK_BACK = 200  # rows at the end that are looked at
 TOTAL_LETTERS = b"gtsmac"  # what the words for totals begin with
+MOST_SETTINGS = 30  # lines without a date above those with one
 MOST_SUMS = 3  # lines of sums below a table
 
 Bytes = npt.NDArray[np.uint8]
@@ -63,7 +64,7 @@ def drop_footer(
             kind in VALUES
             and look(cells[0]) is CellLook.TEXT
             and (counts[i] != layout.width or TOTALS.match(bare))
-        ) or i in undated:
+        ) or (i in undated or (counts[i] == 1 and layout.width > 2 and look(cells[0]) is CellLook.TEXT)):
             remarks += 1
         else:
             break
@@ -76,6 +77,25 @@ def drop_footer(
             if remarks == 1
             else f"the last {remarks} lines are no rows"
         )
+
+
+def drop_undated_start(
+    data: Bytes, starts: IntArray, ends: IntArray, is_row: BoolArray, layout: Layout, said: list[str]
+) -> None:
+    """The first lines if they alone have no date in any column of dates: who and what was measured, settings."""
+    dated = [j for j, kind in enumerate(layout.looks) if kind is CellLook.DATE]
+    rows = np.flatnonzero(is_row)[: MOST_SETTINGS + MOST_SUMS + 1].tolist()
+    if not dated or layout.width < 3:
+        return
+    lines = [split(data[starts[i] : ends[i]].tobytes(), layout.separator) for i in rows]
+    missing = [not any(cells[j].strip(BLANK) for j in dated if j < len(cells)) for cells in lines]
+    n = missing.index(False) if False in missing else 0
+    if not 0 < n <= MOST_SETTINGS or any(missing[n:]):
+        return
+    is_row[rows[:n]] = False
+    said.append(
+        f"the first {f'{n} rows have' if n > 1 else 'row has'} no date and {'are' if n > 1 else 'is'} left alone"
+    )
 
 
 def _undated_end(data: Bytes, starts: IntArray, ends: IntArray, rows: IntArray, layout: Layout) -> set[int]:
