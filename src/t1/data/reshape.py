@@ -91,7 +91,7 @@ class Reshaped(DataFile):
             values=out.reshape(shape),
             missing=write.reshape(shape),
             extra=added,
-            decimals=decimals.reshape(shape) if self.shape == "long" else None,
+            decimals=decimals.reshape(shape),
         )
         self.file._write(stream, kind, turned)
 
@@ -156,7 +156,7 @@ def _from_wide(file: DataFile) -> Reshaped:
     return Reshaped(
         values=values,
         columns=names,
-        decimals=(int(np.median([file.decimals[k] for k in at])),) * n_rows,
+        decimals=_decimals_by_row(file, at),
         fixed=_fixed(file, cells),
         time=times,
         time_columns=(f"{file.columns[at[0]]} ... {file.columns[at[-1]]}",),
@@ -275,6 +275,16 @@ def _from_long(file: DataFile, at: str) -> DataFile:
         shape="long",
         value=k,
     )
+
+
+def _decimals_by_row(file: DataFile, at: Sequence[int]) -> tuple[int, ...]:
+    """The usual decimals of each row of a wide table: a column of which nothing is known has none of its own."""
+    n = len(file.values)
+    histogram = np.zeros((n, MOST_DECIMALS + 2), dtype=np.int64)
+    for k in at:
+        seen = np.flatnonzero(~np.isnan(file.values[:, k]))
+        np.add.at(histogram, (seen, np.minimum(file.places(k)[seen], MOST_DECIMALS + 1)), 1)
+    return tuple(usual_decimals(histogram).tolist())
 
 
 def _decimals_by_variable(file: DataFile, k: int, codes: IntArray, n: int) -> tuple[int, ...]:
