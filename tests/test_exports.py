@@ -76,7 +76,8 @@ def test_days_as_numbers_under_the_name_of_a_date(put, name):
 def test_a_column_for_each_month_quarter_or_year(put, tmp_path, how):
     names = list(dict.fromkeys(how(t) for t in MONTHS))
     names = [*names, *(f"{y} [YR{y}]" for y in range(2015, 2025))] if "YR" in names[0] else names
-    rows = [f"{c},{','.join(x(i + k) or '..' for i in range(len(names)))}\n" for k, c in enumerate("ABC")]
+    numbers = [[".." if i == 5 else x(i + k) or ".." for i in range(len(names))] for k in range(3)]
+    rows = [f"{c},{','.join(row)}\n" for c, row in zip("ABC", numbers, strict=True)]
     remarks = "\n\nData from a database\nLast updated: 05/10/2023\n"
     text = f"Country,{','.join(names)}\n" + "".join(rows) + remarks
     file = read_file(put(text))
@@ -86,7 +87,15 @@ def test_a_column_for_each_month_quarter_or_year(put, tmp_path, how):
     impute_file(put(text), tmp_path / "out.csv", reading={}, **options)
     out = (tmp_path / "out.csv").read_text()
     assert out.endswith(remarks) and ".." not in out
-    assert out.splitlines()[1].split(",")[1:7] == rows[0].split(",")[1:7]
+    filled = [line.split(",")[1:] for line in out.splitlines()[1:4]]
+    assert all(
+        b == a or a == ".."
+        for old, new in zip(numbers, filled, strict=True)
+        for a, b in zip(old, new, strict=True)
+    )
+    assert all(
+        len(cell.partition(".")[2]) == 2 for cell in filled[0]
+    )  # also where a date has no value at all
 
 
 def test_a_zone_behind_a_blank_is_no_number_with_a_comma(put):
@@ -112,3 +121,47 @@ def test_lines_without_a_date_above_those_with_one_are_left_alone(put, tmp_path)
     assert (tmp_path / "out.csv").read_text().startswith(head)
     sparse = head + rows.replace(f"{HOURS[3]:%Y-%m-%dT%H:%M:%S}", "")
     assert read_file(put(sparse)).time is None  # a date that lacks between others is no preamble
+
+
+@pytest.mark.parametrize("marks", [("", "*"), ("", "#", "*"), (" ", " p", " bep"), ("", " e")])
+def test_marks_behind_numbers_say_how_they_came_about(put, tmp_path, marks):
+    cells = [x(i) + marks[i % 17 % len(marks)] * bool(x(i)) for i in range(len(DAYS))]
+    text = "day\train\tsun\n" + "".join(
+        f"{t:%Y-%m-%d}\t{c}\t{i}\n" for (i, t), c in zip(enumerate(DAYS), cells, strict=True)
+    )
+    file = read_file(put(text))
+    assert file.columns == ("rain", "sun") and np.isnan(file.values[:, 0]).sum() == 3
+    assert any("mark behind" in said for said in file.said)
+    options = {"fit_options": FitOptions(budget="fast"), "fill_options": FillOptions()}
+    impute_file(put(text), tmp_path / "out.csv", reading={}, **options)
+    out = [line.split("\t")[1] for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    assert [cell for i, cell in enumerate(out) if i not in (7, 8, 30)] == [cell for cell in cells if cell]
+    assert all(float(out[i]) for i in (7, 8, 30))
+
+
+def test_a_value_that_is_not_told_may_have_a_mark_as_well(put):
+    rows = (f"{t:%Y-%m-%d}\t{': c' if i == 9 else x(i) or ': '}\n" for i, t in enumerate(DAYS))
+    assert np.isnan(read_file(put("day\tx\n" + "".join(rows))).values).sum() == 4
+
+
+@pytest.mark.parametrize("cells", [("5 m", "3 cm"), ("5 min", "7"), ("1 a", "2")])
+def test_units_are_no_marks(put, cells):
+    rows = (f"{t:%Y-%m-%d},{cells[i % 2]},{i}\n" for i, t in enumerate(DAYS))
+    file = read_file(put("day,x,y\n" + "".join(rows)))
+    assert not any("mark" in said for said in file.said)
+
+
+def test_a_line_of_units_between_blanks_has_none_for_the_year(put):
+    head = "Aberporth\nMissing is marked by ---.\n  yyyy  mm  tmax   sun\n            degC hours\n"
+    rows = (f"  {t.year}  {t.month:2}  {x(i) or '---':>5}  {50 + i}\n" for i, t in enumerate(MONTHS))
+    file = read_file(put(head + "".join(rows)))
+    same_times(file, MONTHS)
+    assert file.columns == ("tmax", "sun")
+
+
+def test_a_mark_that_is_mostly_blank_is_not_set_everywhere(put):
+    rows = (f"{t:%Y-%m-%d},{x(i)},{'' if i % 9 else 8}\n" for i, t in enumerate(DAYS))
+    file = read_file(put("day,x,status\n" + "".join(rows)))
+    assert file.columns == ("x",) and any("'status' is mostly blank" in text for text in file.problems)
+    rows = (f"{t:%Y-%m-%d},{x(i)},{8 if x(i) else ''}\n" for i, t in enumerate(DAYS))
+    assert read_file(put("day,x,y\n" + "".join(rows))).columns == ("x", "y")  # mostly there

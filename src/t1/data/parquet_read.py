@@ -18,7 +18,7 @@ from t1.data.julian_days import may_be_a_code
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
-from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty, told_nothing
+from t1.data.suspicions import WHY_BLANK, blank_may_mean, told_blank, told_empty, told_nothing
 from t1.data.time_columns import TimeColumns, TimeSource, find_parts
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
@@ -108,7 +108,7 @@ def _find_numeric(
             passed[name] = why
             continue
         values = _numbers(pa, table, j, codes)
-        if not choice.named and blank_may_be_zero(values):
+        if not choice.named and blank_may_mean(values, name):
             passed[name] = WHY_BLANK
             problems.append(told_blank(name))
             continue

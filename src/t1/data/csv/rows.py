@@ -52,19 +52,13 @@ def drop_footer(
 ) -> None:
     """Lines at the end that are no rows: totals, remarks, and rows without a single cell."""
     empty = remarks = 0
-    kind = layout.looks[0]
     rows = np.flatnonzero(is_row)
     undated = _undated_end(data, starts, ends, rows, layout)
     for i in rows[:0:-1].tolist():  # the first row is never taken for a footer
         cells = split(data[starts[i] : ends[i]].tobytes(), layout.separator)
-        bare = cells[0].strip(b' \t"') if cells else b""
         if layout.width > 1 and len(cells) > 1 and not any(cell.strip() for cell in cells):
             empty += 1
-        elif (
-            kind in VALUES
-            and look(cells[0]) is CellLook.TEXT
-            and (counts[i] != layout.width or TOTALS.match(bare))
-        ) or (i in undated or (counts[i] == 1 and layout.width > 2 and look(cells[0]) is CellLook.TEXT)):
+        elif i in undated or _is_remark(cells, int(counts[i]), layout):
             remarks += 1
         else:
             break
@@ -77,6 +71,13 @@ def drop_footer(
             if remarks == 1
             else f"the last {remarks} lines are no rows"
         )
+
+
+def _is_remark(cells: list[bytes], n_cells: int, layout: Layout) -> bool:
+    """Whether a last line is no row: text where the table has values, or a single text."""
+    short = n_cells != layout.width or TOTALS.match(cells[0].strip(BLANK)) is not None
+    alone = n_cells == 1 and layout.width > 2
+    return look(cells[0]) is CellLook.TEXT and ((layout.looks[0] in VALUES and short) or alone)
 
 
 def drop_undated_start(
