@@ -165,3 +165,20 @@ def test_a_mark_that_is_mostly_blank_is_not_set_everywhere(put):
     assert file.columns == ("x",) and any("'status' is mostly blank" in text for text in file.problems)
     rows = (f"{t:%Y-%m-%d},{x(i)},{8 if x(i) else ''}\n" for i, t in enumerate(DAYS))
     assert read_file(put("day,x,y\n" + "".join(rows))).columns == ("x", "y")  # mostly there
+
+
+def test_a_date_that_is_written_once_a_day_is_that_of_all_its_rows(put):
+    rows = [f"{t:%d.%m.%Y};{t.hour};{x(i)}\n" for i, t in enumerate(HOURS)]
+    once = [row if i % 24 == 0 else row[10:] for i, row in enumerate(rows)]
+    file = read_file(put("Tag;Stunde;x\n" + "".join(once)))
+    same_times(file, HOURS)
+    assert file.columns == ("x",)
+    lost = [row[10:] if i in (30, 31) else row for i, row in enumerate(rows)]
+    assert read_file(put("Tag;Stunde;x\n" + "".join(lost))).time is None  # a date that was lost may be any
+
+
+def test_the_names_are_below_the_groups(put):
+    head = ";Boiler;;Pump;\nZeit;Temp;Druck;Temp;Druck\n;°C;bar;°C;bar\n"
+    rows = (f"{t:%d.%m.%Y %H:%M};{x(i)};1.5;{x(i + 3)};{i}\n" for i, t in enumerate(HOURS))
+    file = read_file(put(head + "".join(rows)))
+    assert file.time_columns == ("Zeit",) and file.columns == ("Temp", "Druck", "Temp (2)", "Druck (2)")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from t1.arrays import FloatArray
+from t1.arrays import BoolArray, FloatArray
 from t1.data.clocks import combine, find_clock
 from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
 from t1.data.julian_days import may_be_a_code, says_julian
@@ -63,6 +64,8 @@ class TimeFinder:
                     return time
                 constant = constant or time  # when a file was written is not when its rows were
                 continue
+            if (down := self._filled_down(j, texts, bad)) is not None:
+                return down
             if j in named or bad.mean() <= 0.1:
                 i = int(bad.argmax())
                 found.append(
@@ -112,6 +115,28 @@ class TimeFinder:
         """A column of dates together with the clock beside it, if the dates have none themselves."""
         both = find_clock(self.sheet.source, j, dates)
         return both or TimeColumns((j,), dates.times, (dates.format,), dates.note)
+
+    def _filled_down(self, j: int, texts: list[str], bad: BoolArray) -> TimeColumns | None:
+        """Dates that are written once for all rows of a day, together with the clock of those rows."""
+        given = [text for text in texts if text]
+        if (
+            not texts[0]
+            or any(texts[i] for i in np.flatnonzero(bad).tolist())
+            or len(set(given)) < len(given)
+        ):
+            return None
+        filled: list[str] = []
+        for text in texts:
+            filled.append(text or filled[-1])
+        dates = read_dates(
+            filled, day_first=self.sheet.reading.dayfirst, pattern=self.sheet.reading.time_format
+        )
+        source = replace(self.sheet.source, texts=lambda k: filled if k == j else self.sheet.all_texts(k))
+        found = find_clock(source, j, dates)
+        if found is None or not (np.diff(found.times) > np.timedelta64(0)).all():
+            return None
+        self.sheet.said.append(f"{self.sheet.names[j]!r} has its date once for all rows of a day")
+        return found
 
     def _dates(self, j: int) -> tuple[Dates, list[str]]:
         texts = self.sheet.all_texts(j)

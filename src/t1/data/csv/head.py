@@ -51,7 +51,7 @@ class FirstLines:
                 more, body = _from(self, later)
                 return more, body
         block = range(at, end)
-        return next((k for k in block if self._all_named(k)), at), end
+        return next((k for k in block if self._all_named(k)), max(block, key=self._n_named)), end
 
     def first_data(self) -> int:
         """The first line that is like the others."""
@@ -127,6 +127,10 @@ class FirstLines:
         body = [cells for cells in self.cells[k + 1 :] if len(cells) == self.width]
         points = sum(b"." in cell or b"," in cell for cells in body for cell in cells)
         return points * 2 > sum(map(len, body))
+
+    def _n_named(self, k: int) -> int:
+        """How many columns a line names: of groups (Boiler, Pump) above the names only the first of each has one."""
+        return sum(bool(name.strip(b' "\t')) for name in self.cells[k])
 
     def _all_named(self, k: int) -> bool:
         names = [name.strip(b' "\t') for name in self.cells[k]]
