@@ -6,6 +6,7 @@ import pytest
 
 from t1.api import impute_file
 from t1.data.files import read_file
+from t1.data.pieces import open_pieces
 from t1.errors import InputError
 from t1.options import FillOptions, FitOptions
 
@@ -76,6 +77,12 @@ def test_a_clock_under_another_name_is_none_unless_asked(put):
     assert read_file(put(text), time="sunset").time[-1] == TIMES[-1]
     with pytest.raises(InputError, match="no date"):
         read_file(put(clocks(["01:31", "01:29", "01:33"] * 20)), time="Time")
+
+
+def test_a_file_in_pieces_has_its_rows_in_their_order(put):
+    pieces = open_pieces(put(clocks(TIMES.strftime("%H:%M"))), {})
+    assert pieces.sample.file.time is None
+    assert [(piece.time, piece.columns) for piece in pieces.tables()] == [(None, ("x",))]
 
 
 def test_hours_beyond_24_in_a_long_table_of_patients(put):

@@ -58,7 +58,7 @@ def find_lone_clock(source: TimeSource, free: Sequence[int], *, named: bool = Fa
         days = counted
         said = "a clock without a date" + ("; days are counted from the first row" if days.any() else "")
     times = np.asarray(stamps + days * DAY).astype("M8[ns]")
-    return LoneClock(TimeColumns((found,), times, (form,)), f"{source.names[found]!r} is {said}")
+    return LoneClock(TimeColumns((found,), times, (form,), whole=True), f"{source.names[found]!r} is {said}")
 
 
 def _is_clock_name(name: str) -> bool:

@@ -75,6 +75,9 @@ class TimeColumns:
     times: TimeArray  # (rows,), UTC if the file names a zone
     formats: tuple[TimeFormat, ...]  # of each column
     note: str = ""
+    whole: bool = (
+        False  # what a row says depends on the rows before it: a clock without a date, a date once a day
+    )
 
     @property
     def format(self) -> TimeFormat:

@@ -136,7 +136,7 @@ class TimeFinder:
         if found is None or not (np.diff(found.times) > np.timedelta64(0)).all():
             return None
         self.sheet.said.append(f"{self.sheet.names[j]!r} has its date once for all rows of a day")
-        return found
+        return replace(found, whole=True)
 
     def _dates(self, j: int) -> tuple[Dates, list[str]]:
         texts = self.sheet.all_texts(j)
