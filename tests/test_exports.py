@@ -6,6 +6,7 @@ import pytest
 
 from t1.api import impute_file
 from t1.data.files import read_file
+from t1.errors import InputError
 from t1.options import FillOptions, FitOptions
 
 DAYS = pd.date_range("2022-01-20", periods=90)
@@ -173,6 +174,8 @@ def test_a_date_that_is_written_once_a_day_is_that_of_all_its_rows(put):
     file = read_file(put("Tag;Stunde;x\n" + "".join(once)))
     same_times(file, HOURS)
     assert file.columns == ("x",)
+    with pytest.raises(InputError, match="once for all rows"):
+        file.check("out.csv", new_rows=True)
     lost = [row[10:] if i in (30, 31) else row for i, row in enumerate(rows)]
     assert read_file(put("Tag;Stunde;x\n" + "".join(lost))).time is None  # a date that was lost may be any
 
