@@ -40,6 +40,8 @@ def test_numbers_without_names_are_the_time_with_the_most_regular_steps(put, tim
 
 def test_twelve_numbers_of_one_year_may_be_days_or_months(put):
     assert read_file(put("".join(f"2023 {m} {x(m) or 'NaN'} 1.5\n" for m in range(1, 13)))).time is None
+    rows = (f"{i // 10} {i % 10 + 1} {x(i) or 'NaN'} 1.5\n" for i in range(120))  # nor is 0 the year 2000
+    assert read_file(put("".join(rows))).time is None
 
 
 def test_the_hour_of_a_minimum_is_no_clock_of_its_day(put):
@@ -47,6 +49,19 @@ def test_the_hour_of_a_minimum_is_no_clock_of_its_day(put):
     file = read_file(put("fecha;tmin;horatmin\n" + "".join(rows)))
     same_times(file, DAYS)
     assert file.time_columns == ("fecha",)
+
+
+@pytest.mark.parametrize(
+    ("name", "hour"), [("Sunset", lambda i: f"{16 + i // 60}:{i % 60:02}"), ("Time", lambda i: "09:00")]
+)
+def test_a_clock_that_changes_from_day_to_day_must_make_steps_more_regular(put, name, hour):
+    rows = (f"{t:%Y-%m-%d},{hour(i)},{x(i)}\n" for i, t in enumerate(DAYS))
+    file = read_file(put(f"Date,{name},x\n" + "".join(rows)))
+    assert file.time_columns == (("Date",) if name == "Sunset" else ("Date", "Time"))
+    assert set(np.diff(file.time).astype("m8[h]").astype(int)) == {24}
+    steps = pd.date_range("2024-01-01", periods=80, freq="36h")
+    rows = (f"{t:%Y-%m-%d},{t:%H:%M},{x(i)}\n" for i, t in enumerate(steps))
+    same_times(read_file(put("Date,Time,x\n" + "".join(rows))), steps)
 
 
 def test_when_a_file_was_written_is_not_when_its_rows_were(put):

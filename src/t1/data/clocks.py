@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from t1.arrays import IntArray, TimeArray
+from t1.arrays import AnyArray, IntArray, TimeArray
 from t1.data.dates import Dates, read_dates, regularity
 from t1.data.ids import is_id_name
 from t1.data.time_columns import (
@@ -250,11 +250,13 @@ def _count_parts(times: TimeArray, numbers: IntArray, whole: int) -> int | None:
 
 
 def _only_blurs(times: TimeArray, dates: TimeArray) -> bool:
-    """Whether dates are apart and regular without a clock that makes them less so: the hour of a day's minimum."""
-    return _distinct(dates) == len(dates) and regularity(times) < regularity(dates)
+    """Whether dates are apart without a clock that changes and makes them no more regular: sunset, or of a minimum."""
+    if _distinct(dates) < len(dates) or _distinct(times - dates) == 1:
+        return False
+    return regularity(times) <= regularity(dates)
 
 
-def _distinct(times: TimeArray) -> int:
+def _distinct(times: AnyArray) -> int:
     return len(np.unique(times))
 
 

@@ -50,7 +50,7 @@ def find_lone_clock(source: TimeSource, free: Sequence[int], *, named: bool = Fa
     if form.unit:
         if (back & ~blocks).any():
             return None
-        days, said = np.zeros_like(stamps), "hours since a beginning"
+        days, said = np.zeros_like(stamps), "taken for hours and minutes since a beginning"
     else:
         counted = _count_days(stamps, back, blocks)
         if counted is None or _may_be_series(source, found, back & ~blocks) or not _agrees(source, counted):

@@ -131,7 +131,8 @@ def _find_unnamed(source: TimeSource) -> TimeColumns | None:
         ):
             continue
         regular = regularity(found.times)
-        if len(parts) == 2 and (regular[0] < REGULAR or len(np.unique(found.times.astype("M8[Y]"))) < 2):
+        short = found.format.pattern == "%y" or len(np.unique(found.times.astype("M8[Y]"))) < 2
+        if len(parts) == 2 and (regular[0] < REGULAR or short):
             continue
         if best is None or regular > most:
             best, most = found, regular
