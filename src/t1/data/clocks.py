@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from t1.arrays import AnyArray, IntArray, TimeArray
+from t1.data.date_parts import compose
 from t1.data.dates import Dates, read_dates, regularity
 from t1.data.ids import is_id_name
 from t1.data.time_columns import (
@@ -16,7 +17,6 @@ from t1.data.time_columns import (
     TimeColumns,
     TimeSource,
     assign,
-    compose,
     join,
     part_of,
     whole_numbers,

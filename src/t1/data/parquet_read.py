@@ -12,6 +12,7 @@ import numpy as np
 from t1.arrays import AnyArray, FloatArray, TimeArray
 from t1.data.clocks import combined, find_clock
 from t1.data.data_file import Choice, choose
+from t1.data.date_parts import find_parts
 from t1.data.dates import Dates, is_time_name, read_dates, read_numeric_dates
 from t1.data.ids import join_ids, may_name_series, number_that_tells, repeated, tell_apart, told_series
 from t1.data.julian_days import may_be_a_code
@@ -19,7 +20,7 @@ from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
 from t1.data.suspicions import WHY_BLANK, blank_may_mean, told_blank, told_empty, told_nothing
-from t1.data.time_columns import TimeColumns, TimeSource, find_parts
+from t1.data.time_columns import TimeColumns, TimeSource
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 

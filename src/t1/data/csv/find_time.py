@@ -10,10 +10,11 @@ import numpy as np
 
 from t1.arrays import BoolArray, FloatArray
 from t1.data.clocks import combine, find_clock
+from t1.data.date_parts import find_parts
 from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
 from t1.data.julian_days import may_be_a_code, says_julian
 from t1.data.lone_clocks import find_lone_clock
-from t1.data.time_columns import TimeColumns, find_parts
+from t1.data.time_columns import TimeColumns
 from t1.data.time_format import DAY_COUNTS, TimeFormat
 from t1.errors import InputError
 
