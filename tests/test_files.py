@@ -163,7 +163,7 @@ def test_a_number_is_what_python_takes_for_one(texts):
         return number if np.isfinite(number) else np.nan
 
     np.testing.assert_array_equal(read.values[:, 0], [python(text) for text in texts])
-    markers = {"-", "--", "---", "."}
+    markers = {"-", "--", "---", ".", "..", "..."}
     assert read.n_texts[0] == sum(np.isnan(python(text)) and text not in markers for text in texts)
 
 

@@ -222,7 +222,7 @@ def test_a_date_without_an_observation_is_filled_and_one_with_text_is_refused(tm
     file = read_file(table)
     assert file.columns == ("DE", "FR", "IT") and np.isnan(file.values[3]).all()
     assert file.problems == ["column 'IT' has no observed value, so it stays empty."]
-    table.write_text(table.read_text().replace("11.5", "11.5 e", 1))
+    table.write_text(table.read_text().replace("11.5", "11.5 ?", 1))
     with pytest.raises(InputError, match="'2001' holds text"):
         read_file(table)
 

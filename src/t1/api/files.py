@@ -75,7 +75,7 @@ def impute_file(
         added=added,
         series=placed.timeline.series,
         name=str(source),
-        problems=(*file.problems, *placed.timeline.problems(), *filled.notes),
+        problems=(*file.problems, *placed.timeline.problems(file.time_format), *filled.notes),
         understood=file.understood,
         seconds=clock.perf_counter() - began,
     )

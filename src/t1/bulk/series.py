@@ -42,7 +42,7 @@ def impute_each_series(
     values = panel.values.copy()
     bands = {end: np.full(values.shape, np.nan) for end in (ENDS if names else ())}
     columns: list[dict[str, Any]] = []
-    problems = [*file.problems, *placed.timeline.problems()]
+    problems = [*file.problems, *placed.timeline.problems(file.time_format)]
     for s, (key, span) in enumerate(zip(panel.ids, panel.spans, strict=True)):
         one = panel.take([(s, span.start, span.stop)])
         if one.observed.all():

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from t1.arrays import IntArray, TimeArray
+from t1.arrays import AnyArray, IntArray, TimeArray
+from t1.data.date_parts import compose
 from t1.data.dates import Dates, read_dates, regularity
 from t1.data.ids import is_id_name
 from t1.data.time_columns import (
@@ -16,7 +17,6 @@ from t1.data.time_columns import (
     TimeColumns,
     TimeSource,
     assign,
-    compose,
     join,
     part_of,
     whole_numbers,
@@ -89,6 +89,8 @@ def find_clock(
     month can be read both ways, the clock helps: hours of ten days in a row are more regular than of ten months.
     """
     found = _clock_of(source, date, dates, beside, named=named)
+    if found is not None and not named and _only_blurs(found.times, dates.times):
+        return None
     if found is None or not dates.note:
         return found
     other = read_dates(source.texts(date), day_first=not dates.format.day_first)
@@ -247,7 +249,14 @@ def _count_parts(times: TimeArray, numbers: IntArray, whole: int) -> int | None:
     return n_parts if len(pairs) >= needed else None
 
 
-def _distinct(times: TimeArray) -> int:
+def _only_blurs(times: TimeArray, dates: TimeArray) -> bool:
+    """Whether dates are apart without a clock that changes and makes them no more regular: sunset, or of a minimum."""
+    if _distinct(dates) < len(dates) or _distinct(times - dates) == 1:
+        return False
+    return regularity(times) <= regularity(dates)
+
+
+def _distinct(times: AnyArray) -> int:
     return len(np.unique(times))
 
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from t1.arrays import TimeArray
-from t1.data.month_names import day_pattern, in_english, month_style
+from t1.data.day_halves import DOTTED as DOTTED_HALF
+from t1.data.day_halves import half_style, without_dots
+from t1.data.month_names import day_pattern, in_english, month_of, month_style
+from t1.data.periods import period_pattern, quarters_as_months
 from t1.data.time_format import DAY, FIELD, TimeFormat, shifted
+from t1.data.weekday_names import are_weekdays, weekday_style, without_weekday
 
 CLOCK = (
-    r"(?P<gap>[T ])(?P<H>\d{1,2}):(?P<M>\d{2})(?P<sec>:\d{2}(?P<frac>[.,]\d{1,9}|:\d{3})?)?"
-    r"(?P<half> ?[AaPp][Mm])?"
+    r"(?P<gap>T|,? )(?P<H>\d{1,2}):(?P<M>\d{2})(?P<sec>:\d{2}(?P<frac>[.,]\d{1,9}|:\d{3})?)?"
+    r"(?P<half>\s?[AaPp][Mm])?"
 )
 # zones by name, in hours ahead of UTC; a name that stands for several (CST, BST) as it is mostly meant
 ZONES = {
@@ -41,17 +46,26 @@ COMPACT = re.compile(
 )
 NUMBERED = re.compile(r"(?:(?P<year>\d{4})(?P<a>[-/. ])\d{1,2}|\d{1,2}(?P<b>[-/. ])\d{4})")  # 01/2004
 NAMED = re.compile(rf"(?P<day>.+?)(?:{CLOCK}{ZONE})?")  # 06-May-24 00:00
-QUARTER = re.compile(r"\d{4}(?P<a>[- /]?)Q[1-4]|Q[1-4](?P<b>[- /]?)\d{4}")
-WEEK = re.compile(r"\d{4}(?P<a>-?)W\d{2}")
+OF_YEAR = re.compile(rf"(?:19|20)\d{{2}}-\d{{3}}(?:{CLOCK}{ZONE})?")  # 2023-045, the 45th day of 2023
+# Jan  3 14:00:00 UTC 2023
+YEAR_AT_END = re.compile(rf"(?P<day>[^\W\d_]{{3,}} (?:\d| \d|\d{{2}})){CLOCK}{ZONE} (?P<year>\d{{4}})")
+INNER_ZONE = re.compile(rf"(?P<before>.*:\d{{2}}){ZONE}(?P<year> \d{{4}})")
+WEEKDAY = re.compile(r"%a\.?,? +")
 DOTTED = re.compile(r"(?P<day>.*\d)(?P<gap>[ T])(?P<H>\d{1,2})\.(?P<M>\d{2})(?P<sec>\.\d{2})?")  # 18.00.00
 OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})?$")
-LENGTHS = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "I": 2, "M": 2, "S": 2, "j": 3}
+LENGTHS = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "I": 2, "M": 2, "S": 2, "j": 3, "V": 2}
 
-Pattern = tuple[str, str]  # a strptime pattern, and the zone after it
+Pattern = tuple[str, str]  # a strptime pattern, and the zone after it, or where it says %Z
 
 
 def patterns(sample: str, day_first: bool | None) -> list[Pattern]:
     """The patterns that may explain a date, the likeliest first."""
+    sample = without_dots(sample)
+    weekday, sep, rest = without_weekday(sample)
+    if weekday is not None:
+        whole = [each for each in patterns(rest, day_first) if "%d" in each[0]]  # mar 2023 is no Tuesday
+        if whole:
+            return [(f"%a{sep}{pattern}", suffix) for pattern, suffix in whole]
     if match := YEAR_FIRST.fullmatch(sample):
         sep = match["a"]
         return [(f"%Y{sep}%m{sep}%d{_clock(match)}", match["zone"] or "")]
@@ -73,10 +87,13 @@ def patterns(sample: str, day_first: bool | None) -> list[Pattern]:
     if match := DOTTED.fullmatch(sample):
         clock = f"{match['gap']}%H.%M{'.%S' if match['sec'] else ''}"
         return [(day + clock, "") for day, _ in patterns(match["day"], day_first)]
-    if (match := QUARTER.fullmatch(sample)) is not None:
-        return [(f"%Y{match['a']}Q%q" if sample[0] != "Q" else f"Q%q{match['b']}%Y", "")]
-    if (match := WEEK.fullmatch(sample)) is not None:
-        return [(f"%G{match['a']}W%V", "")]
+    if (period := period_pattern(sample)) is not None:
+        return [(period, "")]
+    if (match := OF_YEAR.fullmatch(sample)) is not None:
+        return [(f"%Y-%j{_clock(match)}", match["zone"] or "")]
+    if (match := YEAR_AT_END.fullmatch(sample)) is not None:
+        zone = "%Z" if match["zone"] else ""
+        return [(f"%b %d{_clock(match)}{zone} %Y", match["zone"] or "")] if _names_month(match["day"]) else []
     if (match := NUMBERED.fullmatch(sample)) is not None:
         return [(f"%Y{match['a']}%m" if match["year"] else f"%m{match['b']}%Y", "")]
     if (match := NAMED.fullmatch(sample)) is not None and (day := day_pattern(match["day"])) is not None:
@@ -103,13 +120,18 @@ def zone_offset(suffix: str) -> int:
 
 def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
     """The dates of texts in one pattern, in UTC if they name a zone; NaT where a text does not fit."""
+    if (leading := WEEKDAY.match(pattern)) is not None:
+        return _parse_with_weekdays(texts, pattern[leading.end() :], suffix)
     shift = 0
-    if "%q" in pattern:  # the month in which the quarter begins
-        texts = [re.sub(r"Q([1-4])", lambda m: f"Q{3 * int(m[1]) - 2:02}", text) for text in texts]
-        pattern = pattern.replace("%q", "%m")
+    if "%Z" in pattern:
+        texts, pattern = _zones_last(texts), pattern.replace("%Z", "")
+    if "%p" in pattern and DOTTED_HALF.search(next(filter(None, texts), "")):
+        texts = [without_dots(text) for text in texts]
+    if "%q" in pattern:
+        texts, pattern = quarters_as_months(texts, pattern)
     if "%b" in pattern or "%B" in pattern:  # in any language, and a May may be short or not
         texts, pattern = [in_english(text) for text in texts], pattern.replace("%B", "%b")
-    if "%V" in pattern:  # the week's Monday
+    if "%V" in pattern and "%u" not in pattern:  # the week's Monday
         texts, pattern = [f"{text}-1" for text in texts], f"{pattern}-%u"
     if suffix:
         if all(text.endswith(suffix) for text in texts):
@@ -129,6 +151,11 @@ def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
         limits = pd.Timestamp.min.year + 1, pd.Timestamp.max.year - 1
         years = times.astype("M8[Y]").astype("i8") + 1970
         times = np.where((years >= limits[0]) & (years <= limits[1]), times, np.datetime64("NaT"))
+    if (
+        pattern.startswith("%Y") and "%j" in pattern
+    ):  # a 366th day is the next year's first, where there is none
+        given = np.array([int(text[:4]) if text[:4].isdigit() else 0 for text in texts])
+        times = np.where(years == given, times, np.datetime64("NaT"))
     found = shifted(times, -shift)
     bad = np.flatnonzero(np.isnat(found)).tolist() if "%H" in pattern else []
     late = [i for i in bad if _MIDNIGHT.search(texts[i])]
@@ -136,6 +163,22 @@ def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
         early = parse([_MIDNIGHT.sub(r"\g<1>00\g<2>", texts[i]) for i in late], pattern, "")
         found[late] = shifted(early, DAY - shift)
     return found
+
+
+def _parse_with_weekdays(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
+    """Dates behind a day of the week: NaT where they are on another day, so were not meant so."""
+    days, _, dates = zip(*map(without_weekday, texts), strict=True)
+    times = parse(dates, pattern, suffix)
+    if not all(suffix in text for text in texts):
+        return times  # the zone changes with the season, and the day at midnight with it
+    return np.where(
+        are_weekdays(shifted(times, zone_offset(suffix)), days), times, np.datetime64("NaT", "ns")
+    )
+
+
+def _zones_last(texts: Sequence[str]) -> list[str]:
+    """Dates whose year stands behind the zone, the other way round."""
+    return [INNER_ZONE.sub(r"\g<before>\g<year>\g<zone>", text) for text in texts]
 
 
 def _offset(zone: re.Match[str]) -> str:
@@ -149,6 +192,14 @@ _MIDNIGHT = re.compile(r"((?:^|[ T:_]))24([:.]?00(?:[:.]?00)?)$")
 def style(texts: Sequence[str], times: TimeArray, pattern: str, suffix: str) -> TimeFormat:
     """The details that strptime does not care about: leading zeros, digits of a second, the zone."""
     good = [text for text, time in zip(texts[:5000], times, strict=False) if not np.isnat(time)]
+    if (leading := WEEKDAY.match(pattern)) is not None:
+        form = style([without_weekday(text)[2] for text in texts], times, pattern[leading.end() :], suffix)
+        return replace(form, pattern=leading[0] + form.pattern, weekdays=weekday_style(good))
+    if "%Z" in pattern:
+        form = style(_zones_last(texts), times, pattern.replace("%Z", ""), suffix)
+        return replace(form, pattern=form.pattern.replace(" %Y", f"{form.suffix} %Y"), suffix="")
+    if " %d" in pattern and any(re.search(r"  \d\b", text) for text in good):
+        pattern = pattern.replace(" %d", " %e")
     offset = 0
     if suffix:
         if all(text.endswith(suffix) for text in good):
@@ -173,9 +224,13 @@ def style(texts: Sequence[str], times: TimeArray, pattern: str, suffix: str) -> 
         suffix=suffix,
         offset=offset,
         months=month_style(good) if "%b" in pattern or "%B" in pattern else TimeFormat.months,
-        lower=bool(re.search(r"[ap]m\b", good[0])),
+        halves=half_style(good) if "%p" in pattern else TimeFormat.halves,
         midnight_24=_has_24(texts, times, pattern),
     )
+
+
+def _names_month(day: str) -> bool:
+    return month_of(day.partition(" ")[0]) is not None
 
 
 def _has_24(texts: Sequence[str], times: TimeArray, pattern: str) -> bool:

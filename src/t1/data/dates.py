@@ -13,7 +13,8 @@ import pandas as pd
 from t1.arrays import FloatArray, TimeArray
 from t1.data.date_patterns import COMPACT, YEAR_FIRST, YEAR_LAST, parse, patterns, style, zone_offset
 from t1.data.excel_days import are_excel_days, from_excel_days
-from t1.data.time_format import DAY, UNITS, TimeFormat, from_decimal_years, shifted, shorter_forms
+from t1.data.julian_days import are_year_days, from_day_counts, julian_unit
+from t1.data.time_format import DAY, DAY_COUNTS, UNITS, TimeFormat, from_decimal_years, shifted, shorter_forms
 from t1.errors import InputError
 
 TIME_NAMES = frozenset(
@@ -47,6 +48,8 @@ TIME_NAMES = frozenset(
         "created_at",
         "recorded_at",
         "observation_period",
+        "time_period",
+        "mess_datum",
         "decimal_date",
         "decimal_year",
         "yyyymmdd",
@@ -182,10 +185,13 @@ def regularity(times: TimeArray) -> tuple[float, float]:
     return round(float(counts.max()) / len(steps), 3), round(forward, 3)
 
 
-def read_numeric_dates(numbers: FloatArray, texts: Sequence[str], *, serial: bool = True) -> Dates:
+def read_numeric_dates(
+    numbers: FloatArray, texts: Sequence[str], *, serial: bool = True, name: str = ""
+) -> Dates:
     """Read a column of numbers that is called time: 20160701, 201607, an epoch, years, or just a count.
 
-    Days since 1900 as Excel counts them are dates if `serial`, not where a name says that seconds are counted.
+    Days since 1900 as Excel counts them are dates if `serial`, not where a name says that seconds are counted;
+    Julian days are if the column's `name` says so.
     """
     sample = next((text.strip() for text in texts if text.strip()), "")
     whole = bool((numbers == np.floor(numbers)).all())
@@ -195,6 +201,11 @@ def read_numeric_dates(numbers: FloatArray, texts: Sequence[str], *, serial: boo
             return dates
     if whole and all(YEAR_MONTH.fullmatch(text.strip()) for text in texts):
         return read_dates(texts, pattern="%Y%m")
+    if whole and serial and are_year_days(texts):
+        return read_dates(texts, pattern="%Y%j")
+    if (unit := julian_unit(name, numbers)) is not None:
+        digits = max(len(text.partition(".")[2].strip()) for text in texts)
+        return Dates(from_day_counts(numbers, unit, digits), TimeFormat(unit=unit, fraction=digits))
     if ((numbers >= 1600) & (numbers < 2201)).all():
         if whole:
             return Dates((numbers - 1970).astype("M8[Y]").astype("M8[ns]"), TimeFormat(unit="year"))
@@ -216,16 +227,18 @@ def read_numeric_dates(numbers: FloatArray, texts: Sequence[str], *, serial: boo
     return Dates(np.full(len(numbers), NAT), TimeFormat())
 
 
-def times_of(cells: Any) -> TimeArray:
+def times_of(cells: Any, name: str = "") -> TimeArray:
     """The times of a dataframe's index or column, (rows,) in UTC: the one way for both.
 
-    Stamps with a zone are converted; stamps without one are taken as they are. Text is read as in a file.
+    Stamps with a zone are converted; stamps without one are taken as they are. Text is read as in a file, and so are
+    numbers, with what the column's `name` says of them.
     """
     array = np.asarray(cells)
     if array.dtype.kind == "M":  # pandas gives the UTC instants of a zone here
         return array.astype("M8[ns]")
     if array.dtype.kind in "iuf":
-        return read_numeric_dates(array.astype(np.float64), [str(cell) for cell in array.tolist()]).times
+        texts = [str(cell) for cell in array.tolist()]
+        return read_numeric_dates(array.astype(np.float64), texts, name=name).times
     given = [cell for cell in array.tolist() if cell is not None and cell == cell]
     if given and all(isinstance(cell, str) for cell in given):
         dates = read_dates(["" if not isinstance(cell, str) else cell for cell in array.tolist()])
@@ -281,9 +294,9 @@ def _moment(text: str, like: TimeFormat | None) -> tuple[np.datetime64, np.timed
     nothing = np.timedelta64(0, "ns")
     if like.unit in (*UNITS, "step") and re.fullmatch(r"[-+]?\d+(\.\d+)?", text):
         return np.datetime64(round(float(text) * UNITS.get(like.unit, 10**9)), "ns"), nothing
-    if like.unit == "excel day" and re.fullmatch(r"\d+(\.\d+)?", text) and len(text) > 4:
+    if like.unit in DAY_COUNTS and re.fullmatch(r"\d+(\.\d+)?", text) and len(text) > 4:
         length = nothing if "." in text else np.timedelta64(DAY, "ns")
-        return from_excel_days(np.array([float(text)]))[0], length
+        return from_day_counts(np.array([float(text)]), like.unit, like.fraction)[0], length
     if like.pattern == "%Y%m" and YEAR_MONTH.fullmatch(text):
         text = f"{text[:4]}-{text[4:]}"
     for unit, shape in (("M8[Y]", r"\d{4}"), ("M8[M]", r"\d{4}-(0[1-9]|1[0-2])")):

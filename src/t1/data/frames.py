@@ -23,7 +23,7 @@ from t1.data.ids import (
     told_in_order,
 )
 from t1.data.sentinels import Sentinel, take_out_sentinels
-from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty
+from t1.data.suspicions import WHY_BLANK, blank_may_mean, told_blank, told_empty
 from t1.data.table import Table, holds_numbers
 from t1.data.time_column import find_times
 from t1.data.understood import spoken_sentinels, spoken_time
@@ -99,7 +99,9 @@ class Frame:
                 "no column is numeric, so there is nothing to fill", cure="Turn the columns into numbers."
             )
         table = Table.from_any(_select(data, wanted))
-        blank = [j for k, j in enumerate(wanted) if chosen is None and blank_may_be_zero(table.values[:, k])]
+        blank = [
+            j for k, j in enumerate(wanted) if chosen is None and blank_may_mean(table.values[:, k], names[j])
+        ]
         if len(blank) == len(wanted):
             blank = []
         if blank:

@@ -34,18 +34,18 @@ WORD = re.compile(r"(?P<name>[^\W\d_]{3,})(?P<dot>\.(?!\d))?")  # juil. 2023, bu
 BETWEEN = frozenset(("de", "del", "of"))  # 5 de junio de 2023
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """A name in lower case and without accents, which many files leave out."""
     parts = unicodedata.normalize("NFKD", name.lower())
     return "".join(letter for letter in parts if not unicodedata.combining(letter))
 
 
-NUMBERS = {_plain(name): k for row in ROWS for k, name in enumerate(row)}
+NUMBERS = {plain(name): k for row in ROWS for k, name in enumerate(row)}
 
 
 def month_of(word: str) -> int | None:
     """Which month a word is: 0 for January; None if it is none."""
-    return NUMBERS.get(_plain(word))
+    return NUMBERS.get(plain(word))
 
 
 def in_english(text: str) -> str:

@@ -12,13 +12,15 @@ import numpy as np
 from t1.arrays import AnyArray, FloatArray, TimeArray
 from t1.data.clocks import combined, find_clock
 from t1.data.data_file import Choice, choose
+from t1.data.date_parts import find_parts
 from t1.data.dates import Dates, is_time_name, read_dates, read_numeric_dates
 from t1.data.ids import join_ids, may_name_series, number_that_tells, repeated, tell_apart, told_series
+from t1.data.julian_days import may_be_a_code
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
-from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty, told_nothing
-from t1.data.time_columns import TimeColumns, TimeSource, find_parts
+from t1.data.suspicions import WHY_BLANK, blank_may_mean, told_blank, told_empty, told_nothing
+from t1.data.time_columns import TimeColumns, TimeSource
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 
@@ -107,7 +109,7 @@ def _find_numeric(
             passed[name] = why
             continue
         values = _numbers(pa, table, j, codes)
-        if not choice.named and blank_may_be_zero(values):
+        if not choice.named and blank_may_mean(values, name):
             passed[name] = WHY_BLANK
             problems.append(told_blank(name))
             continue
@@ -244,6 +246,12 @@ def _find_time(pa: Any, table: Any, choice: Choice, reading: Reading) -> TimeCol
     for j in sorted(range(len(names)), key=lambda j: not is_time_name(names[j])):
         if j not in taken:
             found = _times(pa, table, j, reading, named=is_time_name(names[j]))
+            if (
+                found is not None
+                and not is_time_name(names[j])
+                and may_be_a_code(found.format.pattern, names[j])
+            ):
+                continue
             if found is not None and not np.isnat(found.times).any():
                 zone = getattr(table.schema.field(j).type, "tz", None)
                 typed = not found.format.pattern and not found.format.unit
@@ -271,5 +279,6 @@ def _times(pa: Any, table: Any, j: int, reading: Reading, *, named: bool) -> Dat
     if named and is_numeric(pa, kind) and not column.null_count:
         numbers = numbers_of(pa, column)
         if np.isfinite(numbers).all():
-            return read_numeric_dates(numbers, [str(cell) for cell in column.to_pylist()])
+            texts = [str(cell) for cell in column.to_pylist()]
+            return read_numeric_dates(numbers, texts, name=table.column_names[j])
     return None

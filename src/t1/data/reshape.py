@@ -27,6 +27,8 @@ VALUES = re.compile(
     r"val|values?|value ?num|reading|result|measurement|wert|valeur|valor|numeric[ _]value", re.IGNORECASE
 )
 FLAGS = re.compile(r"(.*[ _.-])?(qc|qa|flags?|quality|status|qualifier|approval)([ _.-].*)?", re.IGNORECASE)
+# what a column of a wide table may be called: 2010, 1/22/20, Jan 2010, Q1 2010
+DATED = re.compile(r"\d|[^\W\d_]{3,}\.?[- ]?\d{2}(\d{2})?$|[QM]\d|K?W ?\d")
 LEAST_DATES = 5  # columns named by dates: fewer may be anything
 
 
@@ -89,7 +91,7 @@ class Reshaped(DataFile):
             values=out.reshape(shape),
             missing=write.reshape(shape),
             extra=added,
-            decimals=decimals.reshape(shape) if self.shape == "long" else None,
+            decimals=decimals.reshape(shape),
         )
         self.file._write(stream, kind, turned)
 
@@ -111,7 +113,7 @@ def _dates_as_columns(file: DataFile) -> AnyArray | None:
     """The dates that name the numeric columns of a table without a time column, if nearly all have one."""
     if file.time is not None or len(file.columns) < LEAST_DATES:
         return None
-    names = [name for name in file.columns if re.match(r"\d", name)]
+    names = [_bare(name) for name in file.columns if DATED.match(name)]
     if len(names) < max(LEAST_DATES, 0.8 * len(file.columns)):
         return None
     if all(re.fullmatch(r"\d{4}", name) for name in names):
@@ -127,6 +129,11 @@ def _dates_as_columns(file: DataFile) -> AnyArray | None:
     return times if good else None
 
 
+def _bare(name: str) -> str:
+    """The date in a column's name: 2004 of 2004 [YR2004]."""
+    return re.sub(r" \[YR\d{4}\]$", "", name)
+
+
 def _from_wide(file: DataFile) -> Reshaped:
     times = _dates_as_columns(file)
     if times is None:
@@ -135,13 +142,13 @@ def _from_wide(file: DataFile) -> Reshaped:
             cure="Leave the layout to be found.",
             option="layout",
         )
-    at = [k for k, name in enumerate(file.columns) if re.match(r"\d", name)]
+    at = [k for k, name in enumerate(file.columns) if DATED.match(name)]
     _refuse_texts(file)
     texts = [file.texts(name) for name in file.all_columns if "text" in file.passed_through.get(name, "")]
     labels = [" / ".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
     n_rows, n_columns = file.values.shape
     names = _unique(labels or [f"row {i + 1}" for i in range(n_rows)])
-    others = [name for name in file.columns if not re.match(r"\d", name)]
+    others = [name for name in file.columns if not DATED.match(name)]
     cells = (np.arange(n_rows)[None, :] * n_columns + np.array(at)[:, None]).astype(np.intp)
     values = file.values[:, at].T.copy()
     of_dates = {told_nothing(file.columns[k]) for k in at}  # a date of which nothing is known is filled
@@ -149,7 +156,7 @@ def _from_wide(file: DataFile) -> Reshaped:
     return Reshaped(
         values=values,
         columns=names,
-        decimals=(int(np.median([file.decimals[k] for k in at])),) * n_rows,
+        decimals=_decimals_by_row(file, at),
         fixed=_fixed(file, cells),
         time=times,
         time_columns=(f"{file.columns[at[0]]} ... {file.columns[at[-1]]}",),
@@ -169,7 +176,7 @@ def _from_wide(file: DataFile) -> Reshaped:
 def _refuse_texts(file: DataFile) -> None:
     """Refuse a wide table in which a date's column holds text: the series would go on without that date."""
     for name, why in file.passed_through.items():
-        if why.startswith("holds text") and re.match(r"\d", name):
+        if why.startswith("holds text") and DATED.match(name):
             raise InputError(
                 f"a column for each date, but column {name!r} {why}, where a number was expected.",
                 cure="Take the letters out of such cells, or have them filled (missing_values).",
@@ -268,6 +275,16 @@ def _from_long(file: DataFile, at: str) -> DataFile:
         shape="long",
         value=k,
     )
+
+
+def _decimals_by_row(file: DataFile, at: Sequence[int]) -> tuple[int, ...]:
+    """The usual decimals of each row of a wide table: a column of which nothing is known has none of its own."""
+    n = len(file.values)
+    histogram = np.zeros((n, MOST_DECIMALS + 2), dtype=np.int64)
+    for k in at:
+        seen = np.flatnonzero(~np.isnan(file.values[:, k]))
+        np.add.at(histogram, (seen, np.minimum(file.places(k)[seen], MOST_DECIMALS + 1)), 1)
+    return tuple(usual_decimals(histogram).tolist())
 
 
 def _decimals_by_variable(file: DataFile, k: int, codes: IntArray, n: int) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -36,21 +37,30 @@ def suspicions(values: FloatArray, columns: Sequence[str], kinds: Mapping[str, K
     return found
 
 
-def blank_may_be_zero(column: FloatArray) -> bool:
-    """Whether a column is mostly blank and otherwise 1, so that a blank may well mean 0 and not missing."""
+LEAST_MARKS = 5
+DATED = re.compile(r"^\d|(19|20)\d{2}")  # 1/22/20, Jan 2010
+
+
+def blank_may_mean(column: FloatArray, name: str) -> bool:
+    """Whether a column is mostly blank and otherwise one value: a mark, whose absence may well mean no, not missing.
+
+    Values other than 1 may be the same by chance where they are few, or in a column for each date.
+    """
     value = column[~np.isnan(column)]
     if len(column) < 10 or not 1 < len(value) < 0.5 * len(column):
         return False
-    return bool((value == 1).all())
+    if (value != value[0]).any():
+        return False
+    return bool(value[0] == 1 or (len(value) >= LEAST_MARKS and not DATED.search(name)))
 
 
-WHY_BLANK = "is mostly blank, and every value is 1: a blank may mean 0"
+WHY_BLANK = "is mostly blank, and every value is the same: a blank may mean 0 or no"
 
 
 def told_blank(name: str) -> str:
     """What is said of a column that is left alone for its blanks."""
     return (
-        f"column {name!r} is mostly blank and every value is 1, so a blank may mean 0; "
+        f"column {name!r} is mostly blank and every value is the same, so a blank may mean 0 or no; "
         "it is left as it is (to have it filled all the same, name it: columns)."
     )
 

@@ -13,7 +13,8 @@ import pandas as pd
 
 from t1.arrays import FloatArray, TimeArray
 from t1.data.clocks import BESIDE, combined, find_clock
-from t1.data.dates import Dates, is_time_name, looks_like_dates, times_of
+from t1.data.dates import Dates, is_time_name, read_dates, times_of
+from t1.data.julian_days import may_be_a_code
 from t1.data.time_columns import TimeSource
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
@@ -45,7 +46,9 @@ def find_times(
     if len(time) > 1:
         return tuple(time), _combined(frame, time, called)
     if time:
-        return tuple(time), _checked(time[0], times_of(_cells(frame[time[0]])))
+        return tuple(time), _checked(
+            time[0], times_of(_cells(frame[time[0]]), called[frame.columns.index(time[0])])
+        )
     if isinstance(data, pd.DataFrame) and isinstance(data.index, pd.DatetimeIndex):
         return (), times_of(data.index)
     found = _one_column(frame, dict(zip(frame.columns, called, strict=True)))
@@ -74,10 +77,18 @@ def _one_column(frame: nw.DataFrame[Any], called: Mapping[str, str]) -> tuple[st
             cells = [cell for cell in frame[name].head(50).to_list() if cell is not None]
             typed = bool(cells) and all(isinstance(cell, date) for cell in cells)
             texts = [cell for cell in cells if isinstance(cell, str)]
-            if typed or (texts and looks_like_dates(texts)):
+            if typed or (texts and _are_dates(texts, called[name])):
                 with suppress(InputError):  # a date here and there is no time column
                     return name, times_of(_cells(frame[name]))
     return None
+
+
+def _are_dates(texts: Sequence[str], name: str) -> bool:
+    """Whether a few cells are all dates; numbers of orders such as 2023-045 are none."""
+    dates = read_dates(texts)
+    return not np.isnat(dates.times).any() and (
+        is_time_name(name) or not may_be_a_code(dates.format.pattern, name)
+    )
 
 
 def _combined(frame: nw.DataFrame[Any], time: Sequence[str], called: Sequence[str]) -> TimeArray:

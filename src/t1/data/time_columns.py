@@ -1,4 +1,4 @@
-"""The time of a table that keeps it in several columns: year, month, day, hour; a date and a clock as one text."""
+"""The columns that say when: what they are called, what they say together, and a date and a clock read as one text."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from t1.arrays import AnyArray, FloatArray, IntArray, TimeArray
-from t1.data.dates import Dates, read_dates
-from t1.data.month_names import month_of, month_style
+from t1.arrays import FloatArray, IntArray, TimeArray
+from t1.data.dates import read_dates
 from t1.data.time_format import TimeFormat
 
 WORDS = {
@@ -29,36 +28,7 @@ WORDS = {
     "clock": "time clock uhrzeit zeit hora heure",
 }
 PARTS = {word: part for part in reversed(WORDS) for word in WORDS[part].split()}
-RANGES = {
-    "month": (1, 12),
-    "day": (1, 31),
-    "doy": (1, 366),
-    "hour": (0, 24),
-    "minute": (0, 59),
-    "second": (0, 60),
-}
-PATTERNS = {
-    "month": "%m",
-    "day": "%d",
-    "doy": "%j",
-    "hour": "%H",
-    "minute": "%M",
-    "second": "%S",
-    "hhmm": "%H%M",
-    "week": "%V",
-}
-CODES = {"month": re.compile(r"M(0[1-9]|1[0-2])"), "quarter": re.compile(r"Q(0?)([1-4])")}
-CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?")
-SIZES = {"hour": 3600, "minute": 60, "second": 1}
-# what the first columns may be in a file without names, the longest first
-UNNAMED = (
-    ("year", "doy", "month", "day", "hour", "minute"),
-    ("year", "month", "day", "hour", "minute", "second"),
-    ("year", "month", "day", "hour", "minute"),
-    ("year", "month", "day", "hour"),
-    ("year", "doy", "hhmm"),
-    ("year", "month", "day"),
-)
+CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?(\s?[AaPp](\.\s?)?[Mm]\.?)?")
 
 
 @dataclass(frozen=True)
@@ -69,6 +39,9 @@ class TimeColumns:
     times: TimeArray  # (rows,), UTC if the file names a zone
     formats: tuple[TimeFormat, ...]  # of each column
     note: str = ""
+    whole: bool = (
+        False  # what a row says depends on the rows before it: a clock without a date, a date once a day
+    )
 
     @property
     def format(self) -> TimeFormat:
@@ -95,21 +68,6 @@ class TimeSource:
     numbers: Callable[[int], FloatArray | None]  # None for a column of text
 
 
-def find_parts(source: TimeSource, *, named: bool) -> TimeColumns | None:
-    """Year, month, day and the like among the columns: by their names, or in front of a file without any."""
-    if not named:
-        for parts in UNNAMED:
-            if len(parts) < len(source.names):
-                found = compose(source, {part: j for j, part in enumerate(parts)})
-                if found is not None and (np.diff(found.times) > np.timedelta64(0)).all():
-                    return found
-        return None
-    found_at = assign(source.names, range(len(source.names)))
-    if "year" not in found_at:
-        return None
-    return compose(source, found_at) or _years(source, found_at["year"])
-
-
 def part_of(name: str) -> str | None:
     """What part of a time a column is by its name: year, month, hour and so on; None if none."""
     bare = re.sub(r"\(.*?\)|\[.*?\]", "", name).strip(" #").lower()
@@ -128,127 +86,12 @@ def assign(names: Sequence[str], at: Sequence[int] | range) -> dict[str, int]:
     return found
 
 
-def _years(source: TimeSource, j: int) -> TimeColumns | None:
-    numbers = source.numbers(j)
-    if numbers is None or np.isnan(numbers).any() or not ((numbers >= 1500) & (numbers <= 2500)).all():
-        return None
-    if (numbers != np.floor(numbers)).any() or not (np.diff(numbers) > 0).all():
-        return None
-    return TimeColumns((j,), (numbers - 1970).astype("M8[Y]").astype("M8[ns]"), (TimeFormat(unit="year"),))
-
-
 def whole_numbers(source: TimeSource, j: int, low: float, high: float) -> IntArray | None:
     """A column of whole numbers in a range, none missing; None if it is anything else."""
     numbers = source.numbers(j)
     if numbers is None or not len(numbers) or np.isnan(numbers).any() or (numbers != np.floor(numbers)).any():
         return None
     return numbers.astype(np.int64) if low <= numbers.min() and numbers.max() <= high else None
-
-
-def compose(source: TimeSource, at: dict[str, int], dates: Dates | None = None) -> TimeColumns | None:
-    """The times of a date's parts, if all of them are what their names say; `dates` are those of "date"."""
-    used: dict[str, int] = {}
-    written: dict[str, TimeFormat] = {}  # parts that are no plain numbers
-    if "date" in at and dates is not None:
-        times, first = dates.times.astype("M8[ns]"), replace(dates.format, midnight=True)
-        used["date"] = at["date"]
-    else:
-        years = whole_numbers(source, at["year"], 0, 2500)
-        if years is None or ((years > 99) & (years < 1500)).any():
-            return None
-        short = bool((years < 100).all())
-        years = np.where(years < 100, np.where(years < 70, years + 2000, years + 1900), years)
-        used["year"], first = at["year"], TimeFormat("%y" if short else "%Y")
-        days = (years - 1970).astype("M8[Y]")
-        if (found := _months(source, at)) is not None:
-            part, months, written[part] = found
-            used[part] = at[part]
-            stamps = days.astype("M8[M]") + months
-            times = stamps.astype("M8[ns]")
-            if "day" in at and part == "month":
-                if (of_month := whole_numbers(source, at["day"], 1, 31)) is None:
-                    return None
-                used["day"] = at["day"]
-                times = (stamps.astype("M8[D]") + (of_month - 1)).astype("M8[ns]")
-            if "doy" in at:
-                used["doy"] = at["doy"]
-        elif "doy" in at and (of_year := whole_numbers(source, at["doy"], 1, 366)) is not None:
-            used["doy"] = at["doy"]
-            times = (days.astype("M8[D]") + (of_year - 1)).astype("M8[ns]")
-        elif "day" not in at and not short and (weeks := _weeks(source, at, days)) is not None:
-            used["week"], first, times = at["week"], TimeFormat("%G"), weeks
-        else:
-            return None
-    latest = 0
-    for part in ("hhmm", "hour", "minute", "second"):
-        if part not in at or (part == "minute" and "hour" not in used):
-            continue
-        clock = whole_numbers(source, at[part], 0, 2400 if part == "hhmm" else RANGES[part][1])
-        if clock is None:
-            continue
-        seconds = clock // 100 * 3600 + clock % 100 * 60 if part == "hhmm" else clock * SIZES[part]
-        times = times + (seconds * 10**9).astype("m8[ns]")
-        latest = max(latest, int(seconds.max()))
-        used[part] = at[part]
-    if "day" in used and not used.keys() & {"hour", "hhmm"} and (clocks := _clocks(source, at)) is not None:
-        used["clock"] = at["clock"]
-        times, written["clock"] = times + clocks[0], clocks[1]
-    formats = []
-    for part, j in used.items():
-        own = first if part in ("date", "year") else written.get(part) or TimeFormat(PATTERNS[part])
-        texts = [text for text in source.texts(j)[:5000] if text]
-        width = min(map(len, texts), default=0)
-        own = replace(own, offset=first.offset)
-        if part not in ("date", "clock") and width < {"hhmm": 4, "doy": 3}.get(part, 2):
-            own = replace(own, bare=frozenset("mdHMSjyV"), strip=part == "hhmm")
-        if part in ("hour", "hhmm") and latest >= 24 * 3600:
-            own = replace(own, midnight_24=True)
-        formats.append(own)
-    return TimeColumns(tuple(used.values()), times, tuple(formats))
-
-
-def _months(source: TimeSource, at: dict[str, int]) -> tuple[str, IntArray, TimeFormat] | None:
-    """The part that says in which month of its year a row begins, those months from 0 on, and how it is written."""
-    if "month" in at:
-        if (months := whole_numbers(source, at["month"], 1, 12)) is not None:
-            return "month", months - 1, TimeFormat("%m")
-        texts = source.texts(at["month"])
-        named = [month_of(text.strip().rstrip(".")) for text in texts]
-        if named and None not in named:
-            return "month", np.array(named, dtype=np.int64), TimeFormat("%b", months=month_style(texts))
-    if "quarter" in at and (quarters := whole_numbers(source, at["quarter"], 1, 4)) is not None:
-        return "quarter", 3 * (quarters - 1), TimeFormat("%q")
-    for part in ("month", "period", "quarter"):  # M01 or Q1
-        codes = source.texts(at[part]) if part in at else []
-        if codes and all(map(CODES["month"].fullmatch, codes)):
-            return part, np.array([int(code[1:]) - 1 for code in codes]), TimeFormat("M%m")
-        if codes and all(map(CODES["quarter"].fullmatch, codes)):
-            zero = "0" * (len(codes[0]) > 2)
-            return part, np.array([3 * int(code[1:]) - 3 for code in codes]), TimeFormat(f"Q{zero}%q")
-    return None
-
-
-def _weeks(source: TimeSource, at: dict[str, int], years: TimeArray) -> TimeArray | None:
-    """The Mondays of numbered weeks (ISO 8601); None where a year has no such week."""
-    weeks = whole_numbers(source, at["week"], 1, 53) if "week" in at else None
-    if weeks is None:
-        return None
-    fourth = years.astype("M8[D]") + 3  # of January, which is always in the first week
-    mondays = fourth - (fourth.astype("i8") + 3) % 7 + 7 * (weeks - 1)
-    return mondays.astype("M8[ns]") if ((mondays + 3).astype("M8[Y]") == years).all() else None
-
-
-def _clocks(source: TimeSource, at: dict[str, int]) -> tuple[AnyArray, TimeFormat] | None:
-    """How long after midnight rows are by a clock such as 18:00, and how that is written."""
-    texts = source.texts(at["clock"]) if "clock" in at else []
-    if not texts or not all(map(CLOCK.fullmatch, texts)):
-        return None
-    read = read_dates([f"1970-01-01 {text}" for text in texts])
-    if np.isnat(read.times).any():
-        return None
-    return read.times - np.datetime64(0, "ns"), replace(
-        read.format, pattern=read.format.pattern.partition(" ")[2]
-    )
 
 
 def join(

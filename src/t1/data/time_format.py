@@ -10,10 +10,16 @@ import pandas as pd
 
 from t1.arrays import TimeArray
 
-FIELD = re.compile(r"%([YymdHIMSfpaAbBjzGVq])")
+FIELD = re.compile(r"%([YymdeHIMSfpaAbBjzGVuq])")
 DAY = 86_400 * 10**9  # nanoseconds
+WEEKDAYS = "Mon Tue Wed Thu Fri Sat Sun"
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
 EXCEL_EPOCH = -25_569 * DAY  # 1899-12-30 in nanoseconds of 1970
+DAY_COUNTS = {
+    "excel day": 25_569.0,
+    "modified julian day": 40_587.0,
+    "julian day": 2_440_587.5,
+}  # 1970 in each
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -22,12 +28,14 @@ class TimeFormat:
     """A strptime pattern, or a unit of numbers. Times with a zone are UTC, `offset` apart from the file's."""
 
     pattern: str = ""
-    unit: str = ""  # s, ms, us, ns, year, decimal year, excel day, part (of a day), or step for numbers that just count
+    # s, ms, us, ns, year, decimal year, day of year, a name of DAY_COUNTS, part (of a day), elapsed for hours that go
+    # beyond 24, or step for numbers that just count
+    unit: str = ""
     bare: frozenset[str] = frozenset()  # fields without leading zeros
-    fraction: int = 6  # digits of %f, of a decimal year or an excel day
+    fraction: int = 6  # digits of %f, of a decimal year or a count of days
     suffix: str = ""  # a time zone that all dates share
     offset: int = 0  # nanoseconds that the file's clock is ahead of UTC
-    lower: bool = False  # am and pm rather than AM and PM
+    halves: tuple[str, str] = ("AM", "PM")  # of a day, as they are written
     strip: bool = False  # a clock such as 30 for 00:30
     midnight_24: bool = False  # the end of a day is written 24:00
     midnight: bool = False  # the clock of its dates always says midnight: another column has the hour
@@ -40,6 +48,7 @@ class TimeFormat:
         str, ...
     ] = ()  # patterns of times whose clock, seconds or fraction is zero and not written
     months: tuple[str, ...] = tuple(MONTHS.split())  # their names
+    weekdays: tuple[str, ...] = tuple(WEEKDAYS.split())
     span: int = 0  # nanoseconds: each cell is start/end, and this far apart
     between: str = "/"  # the start and the end
     end: str = ""  # the pattern of the end, where it is not that of the start
@@ -69,14 +78,26 @@ class TimeFormat:
             return None
         return self.pattern.index("%d") < self.pattern.index("%m")
 
+    @property
+    def dated(self) -> bool:
+        """Whether its times have a date: a clock that stands alone, hours and numbers that count have none."""
+        return self.unit not in ("elapsed", "step") and not self.pattern.startswith(("%H", "%I"))
+
     def _number(self, time: np.datetime64) -> str:
         if self.unit == "year":
             return str(time.astype("M8[Y]"))
         if self.unit == "decimal year":
             return f"{to_decimal_year(time, self.month_part):.{self.fraction}f}"
         count = int(time.astype(np.int64))
-        if self.unit == "excel day":
-            return f"{(count - EXCEL_EPOCH) / DAY:.{self.fraction}f}"
+        if self.unit == "day of year":
+            begin = int(time.astype("M8[Y]").astype("M8[ns]").astype(np.int64))
+            return f"{(count - begin) / DAY + 1:.{self.fraction}f}"
+        if self.unit in DAY_COUNTS:
+            return f"{count / DAY + DAY_COUNTS[self.unit]:.{self.fraction}f}"
+        if self.unit == "elapsed":
+            minutes, seconds = divmod(count // 10**9, 60)
+            hours = f"{minutes // 60}" if "H" in self.bare else f"{minutes // 60:02}"
+            return f"{hours}:{minutes % 60:02}" + (f":{seconds:02}" if "%S" in self.pattern else "")
         if self.unit == "part":
             length, whole, first = self.part
             return str(count % whole // length + first)
@@ -99,12 +120,18 @@ class TimeFormat:
                 return str(time.quarter)
             if letter in "bB":
                 return self.months[time.month - 1]
+            if letter == "a":
+                return self.weekdays[time.weekday()]
+            if letter == "p":
+                return self.halves[time.hour // 12]
+            if letter == "e":
+                return f"{time.day:2}"
             text = "24" if ends_day and letter == "H" else time.strftime(f"%{letter}")
             if letter == "Y":
                 text = text.zfill(4)
             if letter in self.bare:
                 text = text.lstrip("0") or "0"
-            return text.lower() if letter == "p" and self.lower else text
+            return text
 
         pattern, stamp = self.pattern, time.to_datetime64()
         for form, unit in shorter_forms(self.pattern) if self.shorter else ():
@@ -120,7 +147,7 @@ def without_clock(pattern: str) -> str:
     >>> without_clock("%d.%m.%Y %H:%M"), without_clock("%Y%m%d%H")
     ('%d.%m.%Y', '%Y%m%d')
     """
-    return re.split(r"(?:(?<!%)[T_]|[^%\w])?%[HI]", pattern)[0]
+    return re.split(r"(?:(?<!%)[T_]|[^%\w]+)?%[HI]", pattern)[0]
 
 
 def shorter_forms(pattern: str) -> list[tuple[str, str]]:
@@ -134,7 +161,8 @@ def shorter_forms(pattern: str) -> list[tuple[str, str]]:
         "M8[m]": re.sub(r"[.:]%S([.,:]%f)?", "", pattern),
         "M8[D]": without_clock(pattern),
     }
-    return [(form, unit) for unit, form in forms.items() if form and form != pattern]
+    dated = re.compile("%[yYG]" if re.search("%[yYG]", pattern) else "")  # a year behind the clock stays
+    return [(form, unit) for unit, form in forms.items() if form and form != pattern and dated.search(form)]
 
 
 def shifted(times: TimeArray, nanoseconds: int) -> TimeArray:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from t1.arrays import AnyArray, IntArray, TimeArray
+from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 
 MOST_ADDED = 20  # times as many absent rows as rows: a step that leaves more out was found wrongly
@@ -178,25 +179,29 @@ class Timeline:
             placed.append(Placement(rows, positions, length, times))
         return placed
 
-    def problems(self) -> list[str]:
-        """What is odd about the time stamps, one sentence each."""
+    def problems(self, form: TimeFormat | None = None) -> list[str]:
+        """What is odd about the time stamps, one sentence each; those without a date in their own `form`."""
         found: list[str] = []
+
+        def show(time: np.datetime64) -> str:
+            return _show(time) if form is None or form.dated else form.write(np.array([time]))[0]
+
         if self.times is None:
             return found
         if n := sum(map(len, self.absent)):
             s, first = self._first_absent()
             of = "" if self.ids is None else f" of {self.names[s]!r}"
             are = "stamp is" if n == 1 else "stamps are"
-            found.append(f"{n} time {are} absent (first: {_show(first)}{of}); rows for them can be added.")
+            found.append(f"{n} time {are} absent (first: {show(first)}{of}); rows for them can be added.")
         if n := len(self.duplicates):
             row = self.duplicates[0]
             rows = "1 row repeats" if n == 1 else f"{n} rows repeat"
-            found.append(f"{rows} the time stamp of an earlier row (first: {_show(self.times[row])}).")
+            found.append(f"{rows} the time stamp of an earlier row (first: {show(self.times[row])}).")
         if n := len(self.unsorted):
             row = self.unsorted[0]
             rows = "1 row is" if n == 1 else f"{n} rows are"
             found.append(
-                f"{rows} not in time order (first: {_show(self.times[row])}); "
+                f"{rows} not in time order (first: {show(self.times[row])}); "
                 "they are filled in time order and written back where they were."
             )
         if self.irregular:

@@ -12,6 +12,7 @@ MARKERS = (
     *("-", "--", "---", "?", ".", "MM", "M", "ND", "n.a.", "#VALUE!", "#DIV/0!", "#REF!", "#NUM!", "#NAME?"),
     *("unavailable", "unknown", "missing", "none", "Null", "(null)", r"\N", "n/d", "na", "Nan", ":"),
     *("no data", "No Data", "No data", "NO DATA", "nodata", "NoData", "NODATA", "n.d.", "k.A."),
+    *("..", "...", "…", "***", "****", "*****"),
 )
 MISSING_TEXTS = frozenset({b"", *(marker.encode() for marker in MARKERS)})
 NUMBER = re.compile(
@@ -22,6 +23,10 @@ DATE = re.compile(
     rb"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*|/.*)?"  # 2020-01-31, 31.1.20 18:00, 2020-01-01T00:00/...
     rb"|\d{1,2}[:.]\d{2}([:.]\d{2})?([.,]\d+)?( ?[AaPp][Mm])?"  # a clock
     rb"|\d{8}[T_:-]\d{2}:?\d{2}.*"
+    # Jan 2010, janv. 2010, Jan-10; 2010M01, 2010-Q1, Q1 2010, KW 5/2023
+    rb"|(?i:jan|feb|f\xc3\xa9v|fev|mar|m\xc3\xa4r|mrz|mrt|maa|apr|avr|abr|may|mai|mag|mei|jun|jui|jul|giu|lug|aug|ago"
+    rb"|ao|sep|set|oct|okt|out|ott|nov|dec|dez|dic|d\xc3\xa9c|ene|gen)[^\W\d_]*\.?[- ]\d{2}(\d{2})?"
+    rb"|\d{4}[-: ]?[MQ]\d{1,2}|Q[1-4][- /]?\d{4}|[1-4]Q\d{2}(\d{2})?|\d{4}-?W\d{1,2}|K?W ?\d{1,2}[- /]\d{4}"
     rb"|\d{1,2}[- ][A-Za-z]{3,9}[- ,]+\d{2,4}.*|[A-Za-z]{3,9} \d{1,2},? \d{4}.*|\d{4}-[A-Za-z]{3}-\d{1,2}.*"
 )
 TOTALS = re.compile(

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 
 import numpy as np
 
-from t1.arrays import AnyArray
+from t1.arrays import AnyArray, FloatArray
 from t1.data.csv.find_time import STAMP
 from t1.data.csv.numbers import Numbers
 from t1.data.csv.scan import Cells
-from t1.data.csv.styles import MISSING, OTHER_SIGN, Style, find_powers, find_style, may_have_style
+from t1.data.csv.styles import (
+    MARKED,
+    MISSING,
+    OTHER_SIGN,
+    Style,
+    find_powers,
+    find_style,
+    may_have_style,
+    without_marks,
+)
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
 from t1.data.ids import join_ids, may_name_series, number_that_tells, repeated, tell_apart, told_series
 from t1.data.reading import Reading
-from t1.data.suspicions import WHY_BLANK, blank_may_be_zero, told_blank, told_empty, told_nothing
+from t1.data.suspicions import WHY_BLANK, blank_may_mean, told_blank, told_empty, told_nothing
 from t1.data.time_columns import TimeColumns, TimeSource
 from t1.errors import InputError
 
@@ -52,6 +62,7 @@ class TextSheet:
         self.said: list[str] = []
         self.passed_through: dict[str, str] = {}
         self.styles: dict[int, Style] = {}
+        self._marked: dict[str, frozenset[str]] = {}  # columns with marks behind some numbers
         self._kept: dict[int, list[str]] = {}
         # Quick looks at all columns at once: then only few of a wide table have to be read as text.
         some = slice(0, SOME)
@@ -130,7 +141,7 @@ class TextSheet:
                 self.passed_through[name] = "holds codes that begin with 0"
             elif not self.choice.named and self._counts_rows(j):
                 self.passed_through[name] = "counts the rows"
-            elif not self.choice.named and blank_may_be_zero(self.numbers.values[:, j]):
+            elif not self.choice.named and blank_may_mean(self.numbers.values[:, j], name):
                 self.passed_through[name] = WHY_BLANK
                 self.problems.append(told_blank(name))
             else:
@@ -140,6 +151,10 @@ class TextSheet:
                     self.styles |= {} if powers is None else {j: powers}
                 if not self.numbers.n_numbers[j]:
                     self.problems.append(told_nothing(name))
+        if self._marked:
+            names, marks = list(self._marked), ", ".join(sorted(frozenset().union(*self._marked.values())))
+            more = f" and {len(names) - 1} more columns" if len(names) > 1 else ""
+            self.said.append(f"some numbers of {names[0]!r}{more} have a mark behind them ({marks})")
         if not found:
             mixed = [j for j in range(len(self.names)) if j not in taken and self.numbers.n_texts[j]]
             for j in sorted(mixed, key=lambda j: -int(self.numbers.n_numbers[j])):
@@ -158,10 +173,10 @@ class TextSheet:
         few = self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j] and j not in self.grouped
         # Few numbers may be above 1000 or below 0, but all have a unit or none.
         first = self._show(int(self.numbers.first_text[j]), j) if few else ""
-        if few and not GROUPED.fullmatch(first) and not first.startswith("−"):
+        if few and not GROUPED.fullmatch(first) and not first.startswith("−") and not MARKED.fullmatch(first):
             return False
         if not may_have_style([text for text in self.texts(j, 100) if text not in codes]):
-            return False
+            return self._read_marked(j, codes)
         texts = self.all_texts(j)
         if codes:
             texts = ["" if text in codes else text for text in texts]
@@ -170,7 +185,25 @@ class TextSheet:
             texts, other if j in self.grouped and not self.numbers.n_texts[j] else self.decimal
         )
         if found is None:
+            return self._read_marked(j, codes)
+        self._take_style(j, found, codes)
+        self.said.append(f"column {self.names[j]!r} is written with {found[0]}")
+        return True
+
+    def _read_marked(self, j: int, codes: Set[str]) -> bool:
+        """Whether a column of text is one of numbers, some of them with a mark behind; they are read then."""
+        if MARKED.fullmatch(self._show(int(self.numbers.first_text[j]), j)) is None:
             return False
+        plain, marks = without_marks(["" if text in codes else text for text in self.all_texts(j)])
+        nothing = Style(decimal=self.decimal), np.full(len(plain), np.nan), 0
+        found = nothing if MISSING.issuperset(plain) else find_style(plain, self.decimal)
+        if found is None:
+            return False
+        self._take_style(j, found, codes)
+        self._marked[self.names[j]] = marks
+        return True
+
+    def _take_style(self, j: int, found: tuple[Style, FloatArray, int], codes: Set[str]) -> None:
         style, values, places = found
         for code in codes:
             if re.fullmatch(r"[-+]?\d+(\.\d+)?", code):
@@ -179,8 +212,6 @@ class TextSheet:
         self.numbers.values[:, j] = values
         self.numbers.decimals[j] = places
         self.numbers.n_numbers[j] = int((~np.isnan(values)).sum())
-        self.said.append(f"column {self.names[j]!r} is written with {style}")
-        return True
 
     def _is_stamp(self, j: int) -> bool:
         """Whether numbers are time stamps such as 202001312300, beside those that were taken as the time."""

@@ -68,12 +68,19 @@ def _score(lines: Sequence[bytes], separator: bytes) -> tuple[float, int, int]:
 
 def _decimal_commas(lines: Sequence[bytes], separator: bytes) -> bool:
     """Whether commas only stand inside numbers between blanks, as in `1,5  2,5`."""
-    if separator != b",":
+    if separator != b"," or _divides_names(lines):
         return False
     cells = [cell for line in lines[1:] for cell in split(line, BLANKS)]
     inner = sum(bool(re.fullmatch(rb"[-+]?\d*,\d+", cell)) for cell in cells)
     good = sum(look(cell) is not CellLook.TEXT and not cell.endswith(b",") for cell in cells)
     return inner > 0 and 0.9 * len(cells) <= good
+
+
+def _divides_names(lines: Sequence[bytes]) -> bool:
+    """Whether the first line is names with as many commas as the others have: those separate."""
+    names = split(lines[0], b",")
+    texts = sum(look(name) is CellLook.TEXT for name in names)
+    return len(names) == usual_width(lines[1:], b",") > 1 and texts == len(names)
 
 
 def find_decimal(raw: bytes, separator: bytes, start: int = 0) -> bytes:

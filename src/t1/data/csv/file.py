@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO
 
 import numpy as np
@@ -64,6 +65,15 @@ class CsvFile(DataFile):
             digits, shift = fraction.search(text), power.search(text)
             places.append(max((len(digits[1]) if digits else 0) - (int(shift[1]) if shift else 0), 0))
         return np.array(places, dtype=np.intp)
+
+    def check(self, target: str | Path, *, extra: Sequence[str] = (), new_rows: bool = False) -> None:
+        """Refuse at once what `write` could only refuse after the work."""
+        super().check(target, extra=extra, new_rows=new_rows)
+        if new_rows and self.time_at is not None and self.time_at.whole and len(self.time_at.at) > 1:
+            raise InputError(
+                "rows cannot be added to a table that has a date once for all rows of a day.",
+                cure="Write the date into every row.",
+            )
 
     def _check_container(self, kind: str) -> None:
         if kind == "parquet":

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from t1.data.csv.cells import CellLook, look, usual_looks
-from t1.data.csv.dialect import split, usual_width
+from t1.data.csv.dialect import BLANKS, split, usual_width
 
 MOST_UNITS = 3  # lines of units, formats and the like below the names
 VALUES = (CellLook.NUMBER, CellLook.DATE)
@@ -19,7 +19,7 @@ class FirstLines:
     """The first lines that are no comments, as cells, and what the table's columns look like."""
 
     def __init__(self, lines: Sequence[bytes], separator: bytes, missing: Collection[bytes]) -> None:
-        self.missing = missing
+        self.missing, self.separator = missing, separator
         self.cells = [split(line, separator) for line in lines]
         self.width = usual_width(lines, separator)
         same = [cells for cells in self.cells if len(cells) == self.width]
@@ -42,7 +42,7 @@ class FirstLines:
                 return at - 1, at
             return (at, at + 1) if self._counts_columns(at) else (None, at)
         end = at + 1
-        while end < len(self.cells) and self.is_units(end) and end - at <= MOST_UNITS:
+        while end < len(self.cells) and self._is_below_names(end) and end - at <= MOST_UNITS:
             end += 1
         for later in range(end, min(end + 5, len(self.cells))):
             if self._is_data(later, wrong=0.0):
@@ -51,7 +51,7 @@ class FirstLines:
                 more, body = _from(self, later)
                 return more, body
         block = range(at, end)
-        return next((k for k in block if self._all_named(k)), at), end
+        return next((k for k in block if self._all_named(k)), max(block, key=self._n_named)), end
 
     def first_data(self) -> int:
         """The first line that is like the others."""
@@ -65,6 +65,14 @@ class FirstLines:
         kinds = [look(cell, self.missing) for cell in cells]
         pairs = [(a, b) for a, b in zip(kinds, self.looks, strict=True) if b in VALUES]
         return any(a not in (b, CellLook.MISSING) for a, b in pairs) and not any(a is b for a, b in pairs)
+
+    def _is_below_names(self, k: int) -> bool:
+        """Whether a line is one of units; between blanks it has fewer cells where a column has no unit."""
+        cells = self.cells[k]
+        short = self.separator == BLANKS and 1 < len(cells) < self.width
+        return self.is_units(k) or (
+            short and all(look(cell, self.missing) is CellLook.TEXT for cell in cells)
+        )
 
     def _is_names(self, k: int) -> bool:
         """Whether a line of names has numbers among them: date, 0, 1, 2, OT."""
@@ -120,6 +128,10 @@ class FirstLines:
         points = sum(b"." in cell or b"," in cell for cells in body for cell in cells)
         return points * 2 > sum(map(len, body))
 
+    def _n_named(self, k: int) -> int:
+        """How many columns a line names: of groups (Boiler, Pump) above the names only the first of each has one."""
+        return sum(bool(name.strip(b' "\t')) for name in self.cells[k])
+
     def _all_named(self, k: int) -> bool:
         names = [name.strip(b' "\t') for name in self.cells[k]]
         return all(names) and len(set(names)) == len(names)
@@ -128,7 +140,8 @@ class FirstLines:
 def _from(table: FirstLines, first: int) -> tuple[int | None, int]:
     """The same search from a later line on."""
     below = object.__new__(FirstLines)
-    below.missing, below.width, below.looks = table.missing, table.width, table.looks
+    below.missing, below.separator, below.width = table.missing, table.separator, table.width
+    below.looks = table.looks
     below.cells = table.cells[first:]
     header, body = below.find_header()
     return None if header is None else header + first, body + first

@@ -71,6 +71,8 @@ class CsvPieces(Pieces):
                 parts.append(b"".join(islice(stream, STRETCH_ROWS)) if every is None else every)
         text = self.head + b"".join(parts)
         known = read_csv(text + bytes(PAD), self.reading, prefer_tab=self.prefer_tab, layout=self.layout)
+        if known.time_at is not None and known.time_at.whole:  # a piece would not know its day
+            known = replace(known, time=None, time_columns=(), time_format=None, time_at=None)
         bounds = len(self.head) + np.cumsum([0, *map(len, parts)])
         rows = np.diff(np.searchsorted(known.cells.row_starts, bounds)).tolist()
         return Sample(upright(known, self.reading), tuple(rows), tuple(line for _, line in starts))

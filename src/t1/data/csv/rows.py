@@ -20,6 +20,7 @@ BLANK = b' \t"'
 RULE = b"-=_+:|"  # what a line below the names is drawn with
 LOOK_BACK = 200  # rows at the end that are looked at
 TOTAL_LETTERS = b"gtsmac"  # what the words for totals begin with
+MOST_SETTINGS = 30  # lines without a date above those with one
 MOST_SUMS = 3  # lines of sums below a table
 
 Bytes = npt.NDArray[np.uint8]
@@ -51,19 +52,13 @@ def drop_footer(
 ) -> None:
     """Lines at the end that are no rows: totals, remarks, and rows without a single cell."""
     empty = remarks = 0
-    kind = layout.looks[0]
     rows = np.flatnonzero(is_row)
     undated = _undated_end(data, starts, ends, rows, layout)
     for i in rows[:0:-1].tolist():  # the first row is never taken for a footer
         cells = split(data[starts[i] : ends[i]].tobytes(), layout.separator)
-        bare = cells[0].strip(b' \t"') if cells else b""
         if layout.width > 1 and len(cells) > 1 and not any(cell.strip() for cell in cells):
             empty += 1
-        elif (
-            kind in VALUES
-            and look(cells[0]) is CellLook.TEXT
-            and (counts[i] != layout.width or TOTALS.match(bare))
-        ) or i in undated:
+        elif i in undated or _is_remark(cells, int(counts[i]), layout):
             remarks += 1
         else:
             break
@@ -76,6 +71,32 @@ def drop_footer(
             if remarks == 1
             else f"the last {remarks} lines are no rows"
         )
+
+
+def _is_remark(cells: list[bytes], n_cells: int, layout: Layout) -> bool:
+    """Whether a last line is no row: text where the table has values, or a single text."""
+    short = n_cells != layout.width or TOTALS.match(cells[0].strip(BLANK)) is not None
+    alone = n_cells == 1 and layout.width > 2
+    return look(cells[0]) is CellLook.TEXT and ((layout.looks[0] in VALUES and short) or alone)
+
+
+def drop_undated_start(
+    data: Bytes, starts: IntArray, ends: IntArray, is_row: BoolArray, layout: Layout, said: list[str]
+) -> None:
+    """The first lines if they alone have no date in any column of dates: who and what was measured, settings."""
+    dated = [j for j, kind in enumerate(layout.looks) if kind is CellLook.DATE]
+    rows = np.flatnonzero(is_row)[: MOST_SETTINGS + MOST_SUMS + 1].tolist()
+    if not dated or layout.width < 3:
+        return
+    lines = [split(data[starts[i] : ends[i]].tobytes(), layout.separator) for i in rows]
+    missing = [not any(cells[j].strip(BLANK) for j in dated if j < len(cells)) for cells in lines]
+    n = missing.index(False) if False in missing else 0
+    if not 0 < n <= MOST_SETTINGS or any(missing[n:]):
+        return
+    is_row[rows[:n]] = False
+    said.append(
+        f"the first {f'{n} rows have' if n > 1 else 'row has'} no date and {'are' if n > 1 else 'is'} left alone"
+    )
 
 
 def _undated_end(data: Bytes, starts: IntArray, ends: IntArray, rows: IntArray, layout: Layout) -> set[int]:

@@ -11,7 +11,15 @@ import numpy as np
 from t1.arrays import IntArray
 from t1.data.csv.dialect import BLANKS
 from t1.data.csv.layout import QUOTE, Layout
-from t1.data.csv.rows import Bytes, drop_comments, drop_empty, drop_footer, drop_strays, line_at
+from t1.data.csv.rows import (
+    Bytes,
+    drop_comments,
+    drop_empty,
+    drop_footer,
+    drop_strays,
+    drop_undated_start,
+    line_at,
+)
 from t1.errors import InputError
 
 PAD = 64  # zero bytes after the end, so that a cell can be read a little too far
@@ -70,6 +78,7 @@ def scan(data: Bytes, size: int, layout: Layout) -> Cells:
     if layout.comment is not None and (n := drop_comments(data, starts, is_row, layout.comment)):
         said.append(f"{n} comment lines between the rows are left alone")
     drop_footer(data, starts, ends, counts, is_row, layout, said)
+    drop_undated_start(data, starts, ends, is_row, layout, said)
     drop_empty(data, starts, ends, is_row, layout, said)
     drop_strays(data, starts, ends, counts, is_row, layout, newline, said)
     rows = np.flatnonzero(is_row)

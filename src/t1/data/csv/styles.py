@@ -28,6 +28,11 @@ WHOLE = re.compile(
 )
 SCALE = re.compile(r"K|M|bn|[kKMGT]?i?B")  # 950 beside 1.2M is no 950 million
 UNIT = re.compile(rf"[ \u00a0]?(?:{CURRENCY}|{UNITS})")
+# A mark behind a number says how it came about, not what it is: 12.3* (estimated), 110.1 p (provisional). It may also
+# stand behind the colon of a value that is not told.
+MARKED = re.compile(
+    r"(?P<cell>[-+−]?\d[\d.,]*|:)(?P<mark>[ \u00a0]?[*#†‡]{1,2}|[ \u00a0](?=[a-z])b?c?d?e?f?n?p?r?s?u?z?)"
+)
 OTHER_SIGN = {".": ",", ",": "."}  # of decimals
 MISSING = frozenset(text.decode() for text in MISSING_TEXTS)
 
@@ -70,6 +75,13 @@ class Style:
 def may_have_style(texts: Sequence[str]) -> bool:
     """A quick look at a few cells, before a whole column of text is read."""
     return all(text in MISSING or WHOLE.fullmatch(text) for text in texts)
+
+
+def without_marks(texts: Sequence[str]) -> tuple[list[str], frozenset[str]]:
+    """The cells without the marks behind some of their numbers, and these marks."""
+    marked = [MARKED.fullmatch(text) for text in texts]
+    plain = [text if match is None else match["cell"] for text, match in zip(texts, marked, strict=True)]
+    return plain, frozenset(match["mark"].strip() for match in marked if match is not None)
 
 
 def find_style(texts: Sequence[str], decimal: str) -> tuple[Style, FloatArray, int] | None:

@@ -1,0 +1,56 @@
+"""Statistical periods: 2010M01, 1Q00, KW 5/2023, the 45th day of 2023. Each is the time at which it begins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from t1.data.time_format import FIELD
+
+# Each group is a field of the pattern; all else is written as it stands. Weeks are those of ISO 8601, as KW always
+# is; a small w may be Stata's, which begin on 1 January.
+SHAPES = tuple(
+    map(
+        re.compile,
+        (
+            r"(?P<Y>\d{4})[-/:. ]?[Mm](?P<m>\d{1,2})",
+            r"[Mm](?P<m>\d{1,2})[-/:. ](?P<Y>\d{4})",
+            r"(?P<Y>\d{4})[-/:. ]?[QqK](?P<q>[1-4])",
+            r"[Qq](?P<q>[1-4])[-/:. ]?(?P<Y>\d{4})",
+            r"[Qq](?P<q>[1-4])[-/: ](?P<y>\d{2})",
+            r"(?P<q>[1-4])[Qq][-/: ]?(?P<Y>\d{4})",
+            r"(?P<q>[1-4])[Qq][-/: ]?(?P<y>\d{2})",
+            r"(?P<G>\d{4})[-/ ]?(?:KW|CW|W) ?(?P<V>\d{1,2})(?:-(?P<u>[1-7]))?",
+            r"(?:KW|CW|W) ?(?P<V>\d{1,2})[-/. ](?P<G>\d{4})",
+        ),
+    )
+)
+SIZES = {"Y": r"\d{4}", "y": r"\d{2}", "q": r"[1-4]"}
+
+
+def period_pattern(text: str) -> str | None:
+    """The pattern of a period, in the fields of strptime and %q for a quarter; None if it is none.
+
+    >>> period_pattern("1Q00"), period_pattern("KW 5/2023")
+    ('%qQ%y', 'KW %V/%G')
+    """
+    for shape in SHAPES:
+        if (match := shape.fullmatch(text)) is None:
+            continue
+        at = sorted((match.span(name), name) for name in match.groupdict() if match[name] is not None)
+        for (begin, end), name in reversed(at):
+            text = f"{text[:begin]}%{name}{text[end:]}"
+        return text
+    return None
+
+
+def quarters_as_months(texts: Sequence[str], pattern: str) -> tuple[list[str], str]:
+    """Quarters by the month in which they begin, and the pattern of that."""
+    parts = FIELD.split(pattern)
+    form = re.compile(
+        "".join(re.escape(p) if i % 2 == 0 else f"(?P<{p}>{SIZES[p]})" for i, p in enumerate(parts))
+    )
+    year = "Y" if "%Y" in pattern else "y"
+    found = [form.fullmatch(text) for text in texts]
+    months = [f"{match[year]}-{3 * int(match['q']) - 2:02}" if match else "" for match in found]
+    return months, f"%{year}-%m"
