@@ -464,7 +464,7 @@ def test_tuned_t1_is_judged_without_the_hidden_cells_and_goes_on_with_all(monkey
     assert trained[0][1] > 4  # two fifths of so little would be too little: it is judged after all of it
 
 
-def test_weights_take_a_tuned_network_for_as_good_as_it_became_after_it_was_judged():
+def test_weights_take_a_tuned_network_for_better_if_it_became_so_after_it_was_judged():
     """What is told of its errors stays what was measured."""
 
     @dataclass(frozen=True)
@@ -489,7 +489,7 @@ def test_weights_take_a_tuned_network_for_as_good_as_it_became_after_it_was_judg
         down=None,
         up=None,
     )
-    (as_judged, before), (better, after) = (judging._blended(evidence, None, [], e) for e in (1.0, 0.7))
+    (as_judged, before), (better, after) = (judging._blended(evidence, None, [], e) for e in (1.0, 0.4))
     assert better.weights[0, 0, 2] > as_judged.weights[0, 0, 2] + 0.1
     np.testing.assert_array_equal(after.errors, errors)
     for blend, told in ((as_judged, before), (better, after)):  # folds have nearly the same weights
