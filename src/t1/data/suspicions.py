@@ -38,20 +38,21 @@ def suspicions(values: FloatArray, columns: Sequence[str], kinds: Mapping[str, K
 
 
 LEAST_MARKS = 5
+MOSTLY_BLANK, NEARLY_BLANK = 0.5, 0.2  # fewer cells of a column have a value, where it is 1 or another
 DATED = re.compile(r"^\d|(19|20)\d{2}")  # 1/22/20, Jan 2010
 
 
 def blank_may_mean(column: FloatArray, name: str) -> bool:
     """Whether a column is mostly blank and otherwise one value: a mark, whose absence may well mean no, not missing.
 
-    Values other than 1 may be the same by chance where they are few, or in a column for each date.
+    A value other than 1 may be a setting that is read now and then; it may be the same by chance where there are few, or
+    in a column for each date.
     """
     value = column[~np.isnan(column)]
-    if len(column) < 10 or not 1 < len(value) < 0.5 * len(column):
+    if len(column) < 10 or not 1 < len(value) < MOSTLY_BLANK * len(column) or (value != value[0]).any():
         return False
-    if (value != value[0]).any():
-        return False
-    return bool(value[0] == 1 or (len(value) >= LEAST_MARKS and not DATED.search(name)))
+    seldom = LEAST_MARKS <= len(value) < NEARLY_BLANK * len(column)
+    return bool(value[0] == 1 or (seldom and not DATED.search(name)))
 
 
 WHY_BLANK = "is mostly blank, and every value is the same: a blank may mean 0 or no"
