@@ -45,8 +45,8 @@ DATED = re.compile(r"^\d|(19|20)\d{2}")  # 1/22/20, Jan 2010
 def blank_may_mean(column: FloatArray, name: str) -> bool:
     """Whether a column is mostly blank and otherwise one value: a mark, whose absence may well mean no, not missing.
 
-    A value other than 1 may be a setting that is read now and then; it may be the same by chance where there are few, or
-    in a column for each date.
+    A value other than 1 may be a setting that is read now and then; it may be the same by chance where there are few,
+    or in a column for each date.
     """
     value = column[~np.isnan(column)]
     if len(column) < 10 or not 1 < len(value) < MOSTLY_BLANK * len(column) or (value != value[0]).any():
