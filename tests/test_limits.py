@@ -51,7 +51,7 @@ def test_filling_needs_a_few_times_the_memory_of_the_table(how):
     run = subprocess.run(
         [sys.executable, "-c", PEAK.replace("METHOD", how)], capture_output=True, text=True, check=True
     )
-    assert float(run.stdout) < 7.5  # 5.2 to 7.0
+    assert float(run.stdout) < 8.0  # 5.2 to 7.2; up to 7.7 on a busy machine
 
 
 # More budget is never worse: what is used is the best that was validated.
