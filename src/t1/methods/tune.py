@@ -28,7 +28,7 @@ from t1.train import FitResult, fit_source
 ROWS = 64  # windows times columns of a step: twice as many steps as with 128 are worth 0.7 % of the error
 LEAST_SECONDS = 4.0  # of training: with less it does not get better
 EVERY = 50  # steps between two validations
-PATIENCE = 12  # validations without a better loss that end the training
+PATIENCE = 8  # validations without a better loss that end the training
 # Of the lowest validation loss. The gaps to be filled lie among the rows that train, so going on pays for longer than
 # rows kept out of training say.
 SLACK = 0.02
