@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from t1.arrays import AnyArray, IntArray, TimeArray
-from t1.data.dates import Dates, read_dates, regularity
+from t1.data.dates import Dates, regularity
 from t1.data.julian_days import from_day_counts
 from t1.data.month_names import month_of, month_style
-from t1.data.time_columns import CLOCK, TimeColumns, TimeSource, assign, whole_numbers
+from t1.data.time_columns import CLOCK, TimeColumns, TimeSource, assign, read_clocks, whole_numbers
 from t1.data.time_format import DAY_COUNTS, TimeFormat
 
 CODES = {"month": re.compile(r"M(0[1-9]|1[0-2])"), "quarter": re.compile(r"Q(0?)([1-4])")}
@@ -227,9 +227,5 @@ def _clocks(source: TimeSource, at: dict[str, int]) -> tuple[AnyArray, TimeForma
     texts = source.texts(at["clock"]) if "clock" in at else []
     if not texts or not all(map(CLOCK.fullmatch, texts)):
         return None
-    read = read_dates([f"1970-01-01 {text}" for text in texts])
-    if np.isnat(read.times).any():
-        return None
-    return read.times - np.datetime64(0, "ns"), replace(
-        read.format, pattern=read.format.pattern.partition(" ")[2]
-    )
+    read = read_clocks(texts)
+    return None if read is None else (read.times - np.datetime64(0, "ns"), read.format)

@@ -13,10 +13,11 @@ import pandas as pd
 from t1.arrays import FloatArray, TimeArray
 from t1.data.date_patterns import COMPACT, YEAR_FIRST, YEAR_LAST, parse, patterns, style, zone_offset
 from t1.data.excel_days import are_excel_days, from_excel_days
-from t1.data.julian_days import are_year_days, from_day_counts, julian_unit
+from t1.data.julian_days import are_year_days, from_day_counts, julian_unit, says_julian
 from t1.data.time_format import DAY, DAY_COUNTS, UNITS, TimeFormat, from_decimal_years, shifted, shorter_forms
 from t1.errors import InputError
 
+DATED = re.compile(r"date|time|day|datum|fecha|jour|tag(?![a-z])", re.IGNORECASE)  # a name that says when
 TIME_NAMES = frozenset(
     [
         "time",
@@ -74,6 +75,12 @@ class Dates:
 def is_time_name(name: str) -> bool:
     """Whether a column is called date, Timestamp, Date/Time and the like."""
     return re.sub(r"[^a-z]+", "_", name.lower()).strip("_") in TIME_NAMES
+
+
+def may_be_a_code(pattern: str, name: str) -> bool:
+    """Whether what reads like a day of a year, 2023-045, may as well be the number of an order or a sample."""
+    said = is_time_name(name) or says_julian(name) or DATED.search(name)
+    return pattern == "%Y-%j" and not said
 
 
 def looks_like_dates(texts: Sequence[str]) -> bool:

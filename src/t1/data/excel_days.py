@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from t1.arrays import FloatArray, TimeArray
-from t1.data.time_format import DAY, EXCEL_EPOCH
+from t1.data.time_format import DAY, DAY_COUNTS
 
 RANGE = (20_000, 80_000)  # 1954 to 2119
 USUAL = 0.9  # of all steps
@@ -36,4 +36,5 @@ def are_excel_days(numbers: FloatArray) -> bool:
 def from_excel_days(numbers: FloatArray) -> TimeArray:
     """The times of such days, to the second: more is not in their decimals."""
     seconds = np.rint(numbers * 86_400).astype("i8")
-    return (seconds * (DAY // 86_400) + EXCEL_EPOCH).astype("M8[ns]")
+    epoch = int(DAY_COUNTS["excel day"]) * 86_400
+    return ((seconds - epoch) * (DAY // 86_400)).astype("M8[ns]")

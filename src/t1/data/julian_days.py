@@ -13,7 +13,6 @@ from t1.data.time_format import DAY, DAY_COUNTS
 MODIFIED = re.compile(r"(^|[^a-z])(mjd|modified[ _]?julian([ _]?(day|date))?)([^a-z]|$)", re.IGNORECASE)
 JULIAN = re.compile(r"(^|[^a-z])([bh]?jd|jday|julian([ _]?(day|date))?)([^a-z]|$)", re.IGNORECASE)
 OF_YEAR = re.compile(r"(^|[^a-z])(doy|day_?of_?year|yday|y{2,4}_?(ddd|jjj|doy))([^a-z]|$)", re.IGNORECASE)
-DATED = re.compile(r"date|time|day|datum|fecha|jour|tag(?![a-z])", re.IGNORECASE)
 RANGES = {"julian day": (2_415_020, 2_488_070), "modified julian day": (15_020, 88_070)}  # 1900 to 2099
 YEAR_DAY = re.compile(r"(19|20)\d{2}(00[1-9]|0[1-9]\d|[12]\d{2}|3[0-5]\d|36[0-6])")  # 2023045
 
@@ -21,11 +20,6 @@ YEAR_DAY = re.compile(r"(19|20)\d{2}(00[1-9]|0[1-9]\d|[12]\d{2}|3[0-5]\d|36[0-6]
 def says_julian(name: str) -> bool:
     """Whether a column is called JD, MJD, julian, YYYYDDD and the like."""
     return any(words.search(name) for words in (MODIFIED, JULIAN, OF_YEAR))
-
-
-def may_be_a_code(pattern: str, name: str) -> bool:
-    """Whether what reads like a day of a year, 2023-045, may as well be the number of an order or a sample."""
-    return pattern == "%Y-%j" and not (says_julian(name) or DATED.search(name))
 
 
 def are_year_days(texts: Sequence[str]) -> bool:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from t1.arrays import AnyArray, BoolArray, IntArray
-from t1.data.dates import is_time_name, read_dates
+from t1.data.dates import is_time_name
 from t1.data.ids import VARIABLES, is_id_name
-from t1.data.time_columns import CLOCK, TimeColumns, TimeSource, part_of, whole_numbers
+from t1.data.time_columns import CLOCK, TimeColumns, TimeSource, part_of, read_clocks, whole_numbers
 from t1.data.time_format import DAY, TimeFormat
 
 ELAPSED = re.compile(r"(?P<H>\d{1,4}):(?P<M>[0-5]\d)(?P<sec>:(?P<S>[0-5]\d))?")
@@ -71,10 +71,8 @@ def _are_clocks(texts: Sequence[str]) -> bool:
 
 def _stamps(texts: Sequence[str]) -> tuple[IntArray, TimeFormat]:
     """Nanoseconds since midnight, or since a beginning where hours go beyond 24; and how they are written."""
-    read = read_dates([f"1970-01-01 {text}" for text in texts])
-    if not np.isnat(read.times).any():
-        own = replace(read.format, pattern=read.format.pattern.partition(" ")[2])
-        return read.times.astype("i8"), own
+    if (read := read_clocks(texts)) is not None:
+        return read.times.astype("i8"), read.format
     parts = [match for text in texts if (match := ELAPSED.fullmatch(text))]
     seconds = [int(p["H"]) * 3600 + int(p["M"]) * 60 + int(p["S"] or 0) for p in parts]
     bare = frozenset("H") if min(len(p["H"]) for p in parts) < 2 else frozenset()

@@ -13,9 +13,8 @@ from t1.arrays import AnyArray, FloatArray, TimeArray
 from t1.data.clocks import combined, find_clock
 from t1.data.data_file import Choice, choose
 from t1.data.date_parts import find_parts
-from t1.data.dates import Dates, is_time_name, read_dates, read_numeric_dates
+from t1.data.dates import Dates, is_time_name, may_be_a_code, read_dates, read_numeric_dates
 from t1.data.ids import join_ids, may_name_series, number_that_tells, repeated, tell_apart, told_series
-from t1.data.julian_days import may_be_a_code
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
@@ -246,11 +245,7 @@ def _find_time(pa: Any, table: Any, choice: Choice, reading: Reading) -> TimeCol
     for j in sorted(range(len(names)), key=lambda j: not is_time_name(names[j])):
         if j not in taken:
             found = _times(pa, table, j, reading, named=is_time_name(names[j]))
-            if (
-                found is not None
-                and not is_time_name(names[j])
-                and may_be_a_code(found.format.pattern, names[j])
-            ):
+            if found is not None and may_be_a_code(found.format.pattern, names[j]):
                 continue
             if found is not None and not np.isnat(found.times).any():
                 zone = getattr(table.schema.field(j).type, "tz", None)

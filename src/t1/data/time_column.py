@@ -13,8 +13,7 @@ import pandas as pd
 
 from t1.arrays import FloatArray, TimeArray
 from t1.data.clocks import BESIDE, combined, find_clock
-from t1.data.dates import Dates, is_time_name, read_dates, times_of
-from t1.data.julian_days import may_be_a_code
+from t1.data.dates import Dates, is_time_name, may_be_a_code, read_dates, times_of
 from t1.data.time_columns import TimeSource
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
@@ -86,9 +85,7 @@ def _one_column(frame: nw.DataFrame[Any], called: Mapping[str, str]) -> tuple[st
 def _are_dates(texts: Sequence[str], name: str) -> bool:
     """Whether a few cells are all dates; numbers of orders such as 2023-045 are none."""
     dates = read_dates(texts)
-    return not np.isnat(dates.times).any() and (
-        is_time_name(name) or not may_be_a_code(dates.format.pattern, name)
-    )
+    return not np.isnat(dates.times).any() and not may_be_a_code(dates.format.pattern, name)
 
 
 def _combined(frame: nw.DataFrame[Any], time: Sequence[str], called: Sequence[str]) -> TimeArray:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from t1.arrays import FloatArray, IntArray, TimeArray
-from t1.data.dates import read_dates
+from t1.data.dates import Dates, read_dates
 from t1.data.time_format import TimeFormat
 
 WORDS = {
@@ -66,6 +66,14 @@ class TimeSource:
     names: Sequence[str]
     texts: Callable[[int], list[str]]
     numbers: Callable[[int], FloatArray | None]  # None for a column of text
+
+
+def read_clocks(texts: Sequence[str]) -> Dates | None:
+    """Clocks such as 18:00 as times of 1 January 1970, and how they are written; None where one is no clock."""
+    read = read_dates([f"1970-01-01 {text}" for text in texts])
+    if np.isnat(read.times).any():
+        return None
+    return replace(read, format=replace(read.format, pattern=read.format.pattern.partition(" ")[2]))
 
 
 def part_of(name: str) -> str | None:

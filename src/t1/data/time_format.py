@@ -14,7 +14,6 @@ FIELD = re.compile(r"%([YymdeHIMSfpaAbBjzGVuq])")
 DAY = 86_400 * 10**9  # nanoseconds
 WEEKDAYS = "Mon Tue Wed Thu Fri Sat Sun"
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
-EXCEL_EPOCH = -25_569 * DAY  # 1899-12-30 in nanoseconds of 1970
 DAY_COUNTS = {
     "excel day": 25_569.0,
     "modified julian day": 40_587.0,

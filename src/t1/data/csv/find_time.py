@@ -11,8 +11,15 @@ import numpy as np
 from t1.arrays import BoolArray, FloatArray
 from t1.data.clocks import combine, find_clock
 from t1.data.date_parts import find_parts
-from t1.data.dates import Dates, is_time_name, looks_like_dates, read_dates, read_numeric_dates
-from t1.data.julian_days import may_be_a_code, says_julian
+from t1.data.dates import (
+    Dates,
+    is_time_name,
+    looks_like_dates,
+    may_be_a_code,
+    read_dates,
+    read_numeric_dates,
+)
+from t1.data.julian_days import says_julian
 from t1.data.lone_clocks import find_lone_clock
 from t1.data.time_columns import TimeColumns
 from t1.data.time_format import DAY_COUNTS, TimeFormat
@@ -57,7 +64,7 @@ class TimeFinder:
             bad = np.isnat(dates.times)
             if dates.format.unit == "step" and not self.sheet.choice.id:  # a lap time is no time stamp
                 bad = np.append(False, np.diff(dates.times) < np.timedelta64(0))
-            if j in others and may_be_a_code(dates.format.pattern, self.sheet.names[j]):
+            if may_be_a_code(dates.format.pattern, self.sheet.names[j]):
                 continue
             if not bad.any():
                 time = self._with_clock(j, dates)
