@@ -282,3 +282,15 @@ def test_an_outage_of_all_columns_is_hidden_whole_where_other_cells_miss_at_rand
     long = r.row[r.code == 2]
     gone = (~r.panel.observed[long]).sum(axis=1)
     assert len(long) > 300 and np.mean(gone >= 5) > 0.9  # a column may have no room for it
+
+
+def test_a_small_table_rehearses_its_long_gaps_as_long_ones():
+    observed = np.ones((250, 4), dtype=bool)
+    for j, begin in enumerate((40, 90, 150, 200)):
+        observed[begin : begin + 35, j] = False
+    panel = panel_of(observed, [0])
+    rounds = rehearse_until_clear(panel, np.random.default_rng(0))
+    long = [r.column[r.code == CLASS_NAMES.index("24-95")] for r in rounds]
+    assert set(np.concatenate(long)) == {0, 1, 2, 3}
+    for r in rounds:
+        check(panel, r)

@@ -235,7 +235,7 @@ class Judging:
 
         assert isinstance(fitted, TunedFill)  # there is no other T1 beside the untrained one
         with self._told_as_tuning():
-            return fitted.go_on(panel, self.learning)
+            return fitted.go_on(panel, self.learning, self.rounds[0].masked)
 
 
 def _evidence(rounds: Sequence[Rehearsal | Ends], heard: list[list[Heard]]) -> Evidence:

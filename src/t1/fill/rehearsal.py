@@ -18,7 +18,7 @@ from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
 from t1.data.blocks import column_blocks
 from t1.fill.board import FOLDS, Board
 from t1.fill.events import Events, default_events, own_events
-from t1.fill.gaps import EDGE, N_CLASSES, N_INNER, Gaps, find_runs
+from t1.fill.gaps import EDGE, INNER, N_CLASSES, N_INNER, Gaps, find_runs
 from t1.panel import Panel
 
 CELLS_PER_COPY = 160_000  # of all columns together: bounds the time that judging takes
@@ -32,6 +32,7 @@ ROUNDS = 4  # rehearsals of a small panel at most
 CELLS_OF_ROUNDS = 20_000  # all rounds together: bounds the time
 ENOUGH = 24  # events of each column and gap class that has gaps: then no further round is needed
 FIRST = 24  # events of each class of long gaps, and of each at an edge, that are placed before all others
+LONG = INNER[-2][0]  # rows of a gap that is shortened no further where the panel has room for one
 FIRST_CLASSES = (N_CLASSES - 1, N_INNER - 1, N_INNER - 2, N_INNER)  # edge 24+, 96+, 24-95, edge 1-23
 
 
@@ -131,8 +132,9 @@ def rehearse(panel: Panel, rng: Generator, owner: Codes | None = None, *, each: 
     budget = board.budget[alive]
     typical = int(np.median(budget)) if len(budget) else 0
     longest = int(sizes.max(initial=0))
-    # A long gap is shortened, within its class if three of it fit: each fold needs one.
-    limit = min(longest // 4, max(min(96, typical // 3), typical // 6))
+    # A long gap is shortened, within its class if three of it fit: each fold needs one. Of a small panel one of each
+    # column is enough, as columns learn from each other: shorter gaps would say little of those of a day or more.
+    limit = min(longest // 4, max(min(96, typical // 3), typical // 6, min(LONG, typical)))
     # Edges are shortened more, as each fold needs a few; how errors grow with distance is seen on the way.
     edge_limit = min(limit, max(EDGE[-1][0], typical // 9))
     events = own_events(runs, alive, limit, edge_limit) if has_gaps else default_events(alive, limit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.random import Generator, default_rng
 
-from t1.arrays import BoolArray, Float32Array, IntArray
+from t1.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from t1.data.context import weighted_mean
 from t1.device import resolve_device
 from t1.methods.base import Learning, LeftOut
@@ -26,19 +26,23 @@ from t1.schedule import TrainConfig
 from t1.train import FitResult, fit_source
 
 ROWS = 64  # windows times columns of a step: twice as many steps as with 128 are worth 0.7 % of the error
+# A small table is learned by heart soon: its training is planned for so many steps and one more for so many cells, so
+# that the learning rate has fallen when it ends.
+FIRST_STEPS, CELLS_PER_STEP = 200, 10
 LEAST_SECONDS = 4.0  # of training: with less it does not get better
 EVERY = 50  # steps between two validations
 PATIENCE = 8  # validations without a better loss that end the training
-# Of the lowest validation loss. The gaps to be filled lie among the rows that train, so going on pays for longer than
-# rows kept out of training say.
-SLACK = 0.02
-VALID_BATCHES = 12
-VALID_SHARE = 0.12  # the last share of every series validates, where it is long enough
+SLACK = 0.02  # of the lowest validation loss
+VALID_BATCHES = 12  # at most
+# Of the observed cells validate, in pieces that lie all over a series, as its gaps do: at least PIECES of them and none
+# longer than a window, but none shorter than SHORTEST_PIECE rows.
+VALID_SHARE = 0.12
+PIECES, SHORTEST_PIECE = 12, 48
+JITTER = 24  # rows by which a window that validates may lie beside its piece
 SHIFTS = (-1, -2, 1, 2)  # periods away that season inputs look at
-STEPS, COPIES, VALIDATION = 11, 12, 13  # streams of random numbers
-PER_COPY = (
-    12  # steps that learn from the same hidden cells: a regression has to say what it says again for others
-)
+STEPS, COPIES, VALIDATION, KEPT = 11, 12, 13, 14  # streams of random numbers
+# steps that learn from the same hidden cells: a regression has to say what it says again for others
+PER_COPY = 12
 COPY_ROWS = 2048  # rows of a copy at most
 LONG = 150.0  # seconds from which on an encoding of its own for every variable is worth learning
 JUDGED = 0.4  # share of the time in which it learns without the cells that it is judged by; then from all
@@ -78,14 +82,15 @@ class TunedFill(T1Fill):
             raise LeftOut("T1 was tuned, which did not help: it fills as it was")
         return tuned
 
-    def go_on(self, panel: Panel, learning: Learning) -> tuple[TunedFill, float]:
+    def go_on(self, panel: Panel, learning: Learning, judged: Panel) -> tuple[TunedFill, float]:
         """Train on with what is left of the budget, now from all cells; as it is where that is too little.
 
-        The second is its error relative to before, on windows that neither learned from.
+        `judged` is the panel that it was tuned on before. The second is its error relative to before, on cells that
+        neither training learned from.
         """
         if learning.stopped or learning.budget is None or (seconds := learning.left()) < LEAST_SECONDS:
             return self, 1.0
-        tuned = self.train(self, panel, learning, seconds, rate=GO_ON)
+        tuned = self.train(self, panel, learning, seconds, before=judged, rate=GO_ON)
         return tuned.fill, tuned.error
 
     @classmethod
@@ -96,15 +101,17 @@ class TunedFill(T1Fill):
         learning: Learning,
         seconds: float,
         *,
+        before: Panel | None = None,
         max_steps: int | None = None,
         rate: float = 1.0,
     ) -> Tuned:
         """Train for so many seconds or steps at most, and keep the weights that validate best.
 
-        `rate` is relative to the learning rate that pretrained weights begin with.
+        With `before`, the panel of an earlier training, the cells that validated then do so again. `rate` is relative
+        to the learning rate that pretrained weights begin with.
         """
-        windows = _Windows(start, panel, learning.seed)
-        if not windows.groups:
+        windows = _Windows(start, panel, learning.seed, before or panel)
+        if not windows.any:
             raise LeftOut("T1 was not tuned: too little was observed")
         network = _trainable(start, panel.n_vars, seconds)
         config = TrainConfig(
@@ -117,16 +124,16 @@ class TunedFill(T1Fill):
             clip=1.0,
             average=0.97,
             max_epochs=None,
-            max_steps=max_steps,
+            max_steps=max_steps or FIRST_STEPS + int(panel.observed.sum()) // CELLS_PER_STEP,
             max_seconds=None if np.isinf(seconds) else seconds,
             clock=learning.clock,
             patience=PATIENCE,
             slack=SLACK,
             validate_every=EVERY,
         )
-        batches = [windows.validation(k) for k in range(VALID_BATCHES)]
+        batches = [windows.validation(k) for k in range(windows.n_validations)]
         validation = _FixedBatches(batches, windows.fingerprint)
-        before = validation.loss(network, windows.device, lambda: False)
+        error_before = validation.loss(network, windows.device, lambda: False)
         result = fit_source(
             network,
             windows,
@@ -140,7 +147,7 @@ class TunedFill(T1Fill):
             learning.notes.append("training was stopped early; the best weights so far were used")
         kept: Network = network.eval()
         after = {record.step: record.valid_loss for record in result.history}.get(result.best_step)
-        error = 1.0 if after is None or before is None else after / before
+        error = 1.0 if after is None or error_before is None else after / error_before
         if error >= 1:
             kept, error = start.network, 1.0  # the training did not help
         same = {f.name: getattr(start, f.name) for f in fields(start)}
@@ -164,11 +171,16 @@ class _Stretch:
     """One series of one group in standard units."""
 
     values: Float32Array  # (time, vars), 0 where missing
-    observed: BoolArray
+    observed: BoolArray  # cells to train on
+    kept: BoolArray  # other cells, that validate
+    pieces: IntArray  # where pieces with such cells begin
     period: int | None
     series: int
     group: int
-    train_rows: int  # windows that end before this row train
+
+    @property
+    def known(self) -> BoolArray:
+        return self.observed | self.kept
 
 
 class _Copy(NamedTuple):
@@ -184,7 +196,8 @@ class _Copy(NamedTuple):
 class _Windows:
     """Batches of windows of the panel, with cells hidden as in its own gaps and otherwise."""
 
-    def __init__(self, start: T1Fill, panel: Panel, seed: int) -> None:
+    def __init__(self, start: T1Fill, panel: Panel, seed: int, choice: Panel) -> None:
+        """The cells that validate are chosen from those of `choice`."""
         assert isinstance(start.network, T1)
         self.window, self.seed = start.network.config.window, seed
         self.start, self.panel = start, panel
@@ -192,13 +205,9 @@ class _Windows:
         self.device = resolve_device("auto")
         self.stretches: list[_Stretch] = []
         for k, (key, span) in enumerate(zip(panel.ids, panel.spans, strict=True)):
-            for g, group in enumerate(start.groups):
-                rows = standard_rows(start.scaler, panel.values[span], group)
-                self._add(rows, start.periods.get(key), k, g)
-        weight = np.array([s.observed.sum() for s in self.stretches], dtype=np.float64)
-        if not weight.sum():
-            self.groups = ()
-        self.weight = weight / max(weight.sum(), 1)
+            self._add(k, panel.values[span], choice.observed[span], start.periods.get(key))
+        self.weight = _shares(int(s.observed.sum()) for s in self.stretches)
+        self.valid_weight = _shares(int(s.kept.sum()) for s in self.stretches)
         crc = 0
         for s in self.stretches:
             crc = zlib.crc32(np.ascontiguousarray(s.values).view(np.uint8).data, crc)
@@ -207,72 +216,117 @@ class _Windows:
 
     per_epoch = EVERY
 
-    def _add(self, values: Float32Array, period: int | None, series: int, group: int) -> None:
-        short = max(0, self.window - len(values))
-        values = np.pad(values, ((0, short), (0, 0)), constant_values=np.nan) if short else values
+    @property
+    def any(self) -> bool:
+        """Whether there is something to learn from, and to validate with."""
+        return bool(self.weight.any() and self.valid_weight.any())
+
+    def _add(self, series: int, values: FloatArray, choice: BoolArray, period: int | None) -> None:
+        """The stretches of one series, in which the same cells validate."""
+        short = ((0, max(0, self.window - len(values))), (0, 0))
+        values, choice = np.pad(values, short, constant_values=np.nan), np.pad(choice, short)
         observed = np.isfinite(values)
-        n = len(values)
-        tail = max(round(n * VALID_SHARE), self.window)
-        train_rows = n - tail if n - tail >= 2 * self.window else n
-        known = np.where(observed, values, 0).astype(np.float32)
-        self.stretches.append(_Stretch(known, observed, period, series, group, train_rows))
+        kept, pieces = self._kept(default_rng([self.seed, KEPT, series]), choice)
+        for g, group in enumerate(self.groups):
+            rows = standard_rows(self.start.scaler, values, group)
+            mine, seen = kept[:, group.columns], observed[:, group.columns]
+            known = np.where(seen, rows, 0).astype(np.float32)
+            self.stretches.append(_Stretch(known, seen & ~mine, mine, pieces, period, series, g))
+
+    def _kept(self, rng: Generator, observed: BoolArray) -> tuple[BoolArray, IntArray]:
+        """Cells that validate, in gaps like those that train, and where the pieces with such cells begin.
+
+        They lie among the rows that train, as the gaps do that are to be filled. The last rows of a series, kept out
+        altogether, would say how well T1 fills rows of which it has learned nothing.
+        """
+        n = len(observed)
+        length = int(np.clip(n // PIECES, SHORTEST_PIECE, self.window))
+        begins = rng.permutation(np.arange(-int(rng.integers(0, length)), n, length))
+        hidden = self._hidden(rng, observed, observed)
+        so_far = np.append(0, hidden.sum(axis=1).cumsum())
+        cells = so_far[np.minimum(begins + length, n)] - so_far[np.maximum(begins, 0)]
+        enough = np.searchsorted(cells.cumsum(), VALID_SHARE * observed.sum()) + 1
+        begins = begins[:enough][cells[:enough] > 0]
+        kept = np.zeros_like(observed)
+        for begin in begins.tolist():
+            rows = slice(max(begin, 0), begin + length)
+            kept[rows] = hidden[rows]
+        return kept, begins.clip(0, n - self.window)
 
     def batch(self, step: int) -> Batch | None:
         """The windows of a step: all of one copy, so that they have the same columns."""
         number = step // PER_COPY
         if self._last is None or self._last[0] != number:
             rng = default_rng([self.seed, COPIES, number])
-            stretch = self._drawn(rng)
-            self._last = number, self._copy(rng, stretch, 0, stretch.train_rows)
-        return self._cut(self._last[1], default_rng([self.seed, STEPS, step]))
+            s = self._drawn(rng, self.weight)
+            first = int(rng.integers(0, max(len(s.values) - COPY_ROWS, 0) + 1))
+            rows = slice(first, first + COPY_ROWS)
+            self._last = number, self._copy(s, rows, self._hidden(rng, s.observed[rows], s.known))
+        copy, rng = self._last[1], default_rng([self.seed, STEPS, step])
+        n_windows = max(1, ROWS // copy.hidden.shape[1])
+        return self._cut(copy, rng.integers(0, len(copy.hidden) - self.window + 1, n_windows))
+
+    @property
+    def n_validations(self) -> int:
+        """So many batches that each piece is seen about twice, but for large panels."""
+        rows: int = sum(2 * len(s.pieces) * s.values.shape[1] for s in self.stretches)
+        return min(-(-rows // ROWS), VALID_BATCHES)
 
     def validation(self, number: int) -> Batch | None:
-        """Windows of the last part of a series, where it was kept out of training."""
+        """Windows with cells that were kept out of training."""
         rng = default_rng([self.seed, VALIDATION, number])
-        stretch = self._drawn(rng)
-        n = len(stretch.values)
-        first = stretch.train_rows if stretch.train_rows < n else 0
-        return self._cut(self._copy(rng, stretch, first, n), rng)
+        s = self._drawn(rng, self.valid_weight)
+        n_windows = max(1, ROWS // s.values.shape[1])
+        latest = len(s.values) - self.window
+        first = int(np.clip(rng.choice(s.pieces) - COPY_ROWS // 2, 0, max(len(s.values) - COPY_ROWS, 0)))
+        rows = slice(first, first + COPY_ROWS)
+        inside = s.pieces[(s.pieces >= first) & (s.pieces + self.window <= first + COPY_ROWS)]
+        begin = rng.choice(inside, n_windows) + rng.integers(-JITTER, JITTER + 1, n_windows)
+        last = min(latest, first + COPY_ROWS - self.window)
+        return self._cut(self._copy(s, rows, s.kept[rows]), begin.clip(first, last) - first)
 
-    def _drawn(self, rng: Generator) -> _Stretch:
-        return self.stretches[int(rng.choice(len(self.stretches), p=self.weight))]
+    def _drawn(self, rng: Generator, weight: FloatArray) -> _Stretch:
+        return self.stretches[int(rng.choice(len(self.stretches), p=weight))]
 
-    def _copy(self, rng: Generator, s: _Stretch, first: int, stop: int) -> _Copy:
-        """Some of these rows with cells hidden; a regression says what it says of them as they are seen then."""
-        n = min(stop - first, COPY_ROWS)
-        first += int(rng.integers(0, stop - first - n + 1))
-        rows = slice(first, first + n)
-        hidden = self._hidden(rng, s, s.observed[rows])
+    def _copy(self, s: _Stretch, rows: slice, hidden: BoolArray) -> _Copy:
+        """These rows with cells hidden; a regression says what it says of them as they are seen then."""
         said, trust = np.full(hidden.shape, np.nan, dtype=np.float32), None
         regression, group = self.start.regression, self.groups[s.group]
         if regression is not None:
             span = self.panel.spans[s.series]
-            stretch = (s.series, span.start + first, min(span.start + first + n, span.stop))
+            stretch = (
+                s.series,
+                span.start + rows.start,
+                min(span.start + rows.start + len(hidden), span.stop),
+            )
             seen = self.panel.take([stretch])
             values = seen.values.copy()
-            values[:, group.columns] = np.where(hidden[: len(values)], np.nan, values[:, group.columns])
+            unseen = (hidden | s.kept[rows])[: len(values)]
+            values[:, group.columns] = np.where(unseen, np.nan, values[:, group.columns])
             told = regression.told(seen.with_values(values))
             part, relation = self.start.told_of(told, slice(None), group, self.start.relations[s.group])
             if part is not None:
                 said[: len(part)], trust = part, relation.trust
         return _Copy(s, rows, hidden, said, trust)
 
-    def _hidden(self, rng: Generator, s: _Stretch, observed: BoolArray) -> BoolArray:
-        """Cells to hide, drawn window by window; where the windows begin is drawn as well."""
+    def _hidden(self, rng: Generator, observed: BoolArray, known: BoolArray) -> BoolArray:
+        """Cells to hide, drawn window by window; where the windows begin is drawn as well.
+
+        `known`: all that the stretch knows, whose gaps are its own.
+        """
         n, n_vars = observed.shape
         shift = int(rng.integers(0, self.window))
         whole = np.pad(observed, ((shift, -(n + shift) % self.window), (0, 0)))
         windows = whole.reshape(-1, self.window, n_vars)
-        hidden = hide("mixed", windows, rng=rng, donor_observed=s.observed, rate=(0.02, 0.5))
-        if s.observed.mean() < MANY_GAPS:
-            gaps = hide("own", windows, rng=rng, donor_observed=s.observed)
+        hidden = hide("mixed", windows, rng=rng, donor_observed=known, rate=(0.02, 0.5))
+        if known.mean() < MANY_GAPS:
+            gaps = hide("own", windows, rng=rng, donor_observed=known)
             hidden = np.where(rng.random((len(windows), 1, 1)) < OWN, gaps, hidden)
         return (hidden & windows).reshape(-1, n_vars)[shift : shift + n]
 
-    def _cut(self, copy: _Copy, rng: Generator) -> Batch | None:
+    def _cut(self, copy: _Copy, begin: IntArray) -> Batch | None:
+        """Windows of a copy that begin in these of its rows."""
         s, first = copy.stretch, copy.rows.start
-        n_windows = max(1, ROWS // s.values.shape[1])
-        begin = rng.integers(0, len(copy.hidden) - self.window + 1, n_windows)
         here = begin[:, None] + np.arange(self.window)
         hidden = copy.hidden[here]
         if not hidden.any():
@@ -283,7 +337,7 @@ class _Windows:
         season = _season_beside(replace(s, observed=seen), rows)
         relation = self.start.relations[s.group]
         relation = relation if copy.trust is None else relation._replace(trust=copy.trust)
-        parts = [np.broadcast_to(part, (n_windows, *part.shape)) for part in relation]
+        parts = [np.broadcast_to(part, (len(begin), *part.shape)) for part in relation]
         context = Context(*(self._tensor(x) for x in (*season, *parts, copy.said[here])))
         return Batch(
             self._tensor(s.values[rows]),
@@ -312,6 +366,13 @@ def _season_beside(s: _Stretch, rows: IntArray) -> list[Float32Array]:
             near[at_shift] = np.where(s.observed[at] & inside[..., None], s.values[at], np.nan)
         parts += weighted_mean(near)
     return parts
+
+
+def _shares(counts: Iterable[int]) -> FloatArray:
+    """Of the sum; zeros if that is 0."""
+    of_each = np.array(list(counts), dtype=np.float64)
+    shares: FloatArray = of_each / max(of_each.sum(), 1.0)
+    return shares
 
 
 @dataclass(frozen=True, eq=False)
