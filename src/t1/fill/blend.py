@@ -9,7 +9,7 @@ save here? A pretrained network brings a belief with it, from tables it had neve
 table correct it, first those of all columns, then the column's own. Any other method begins with no belief.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,6 +27,11 @@ HALF_OF_ALL, HALF_OF_CLASS, HALF_OF_COLUMN = 12, 48, 150
 STEPS = 40  # of the search for weights
 RATE = 0.4
 AT_ONCE = 1 << 16  # cells that are worked on at a time, which bounds the memory
+# Of the weights that go to what was trained on the table, all of it together, each by how close it is to the best of
+# them. They are judged after less training than they fill with, and the mean of trees and a network, whose errors have
+# little in common, is mostly better than the one that looked better.
+TOGETHER = 0.5
+CLOSE = 5.0  # the share of a method is as many e-folds smaller per part by which its error is larger
 LEAST = 0.06  # a smaller weight is not worth a method's time
 AHEAD = 0.7  # standard deviations of the belief by which a blend must be ahead of linear
 AHEAD_KNOWN = 0.4  # where pretrained weights are part of it
@@ -100,11 +105,13 @@ def learn_blend(
     event: IntArray,
     scale: FloatArray,
     known: tuple[str, ...] = (),
+    trained: tuple[str, ...] = (),
 ) -> Blend:
     """Weights from the signed errors (methods, cells) of hidden cells, in units of `scale` (vars,).
 
     A method that has no answer for a cell is given linear's. `known` are the methods with pretrained weights, as they
-    came and tuned: the best of them fills gaps inside a series where cells are too few to say anything.
+    came and tuned: the best of them fills gaps inside a series where cells are too few to say anything. `trained` are
+    those that were trained on the table: where there are several, some of the weight is shared out between them.
     """
     n_vars = len(scale)
     errors = np.where(np.isfinite(errors), errors, errors[:1]) / scale[column]
@@ -113,6 +120,7 @@ def learn_blend(
     weights[..., 0] = 1.0
     tested = np.zeros((n_vars, N_CLASSES), dtype=bool)
     pretrained = [methods.index(name) for name in known]
+    together = [methods.index(name) for name in trained]
     best_known = min(reversed(pretrained), key=lambda k: float(np.abs(errors[k]).sum()), default=None)
     of_class = [np.flatnonzero(code == c) for c in range(N_CLASSES)]
     tested[:] = [len(cells) > 0 for cells in of_class]
@@ -145,7 +153,8 @@ def learn_blend(
             mean, noise, n_events = _gain(in_column, errors[:, here], of_column)
             own_belief = own_belief.learn(_Gain(mean - OPTIMISM * noise, noise, n_events))
             if own_belief.ahead(AHEAD if prior is None else AHEAD_KNOWN):
-                weights[j, c] = in_column
+                cells = here if len(np.unique(of_column)) >= FEWEST else of_class[c]
+                weights[j, c] = _shared_out(in_column, together, errors[:, cells])
     return Blend(methods, weights, tested)
 
 
@@ -167,6 +176,21 @@ def _towards(
         clear = float(by_event.mean() / max(by_event.std(ddof=1) / np.sqrt(n), 1e-12)) - LUCK
     share = n / (n + half / max(clear, 1.0) ** 2)
     return _pruned(share * to + (1 - share) * from_)
+
+
+def _shared_out(weights: FloatArray, trained: Sequence[int], errors: FloatArray) -> FloatArray:
+    """Weights of which a part goes to all trained methods, unless others are far ahead of them."""
+    if len(trained) < 2 or not errors.shape[1]:
+        return weights
+    error = np.abs(errors[trained]).mean(axis=1)
+    best, so_far = float(error.min()), float(np.abs(weights @ errors).mean())
+    if so_far <= 0 or best <= 0:
+        return weights
+    among = np.exp(-CLOSE * (error / best - 1))
+    part = np.zeros_like(weights)
+    part[trained] = among / among.sum()
+    share = TOGETHER * min(1.0, float(np.exp(-CLOSE * (best / so_far - 1))))
+    return _pruned(share * part + (1 - share) * weights)
 
 
 def _best_weights(errors: FloatArray, event: IntArray, groups: list[IntArray]) -> FloatArray:

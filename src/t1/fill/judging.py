@@ -192,6 +192,7 @@ class Judging:
             e.event[mine],
             self.scale,
             known=tuple(m.name for m in self.methods if isinstance(m, AnyT1)),
+            trained=tuple(m.name for m in self.methods if isinstance(m, TreesFill) or m.name == TUNED),
         )
         if "nearest" in names:
             learned.weights[coded] = 0.0

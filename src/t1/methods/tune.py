@@ -32,7 +32,7 @@ FIRST_STEPS, CELLS_PER_STEP = 200, 10
 LEAST_SECONDS = 4.0  # of training: with less it does not get better
 EVERY = 50  # steps between two validations
 PATIENCE = 8  # validations without a better loss that end the training
-SLACK = 0.02  # of the lowest validation loss
+SLACK = 0.02  # of a validation loss: what is within it is as good, as few cells validate
 VALID_BATCHES = 12  # at most
 # Of the observed cells validate, in pieces that lie all over a series, as its gaps do: at least PIECES of them and none
 # longer than a window, but none shorter than SHORTEST_PIECE rows.
@@ -148,8 +148,9 @@ class TunedFill(T1Fill):
         kept: Network = network.eval()
         after = {record.step: record.valid_loss for record in result.history}.get(result.best_step)
         error = 1.0 if after is None or error_before is None else after / error_before
-        if error >= 1:
-            kept, error = start.network, 1.0  # the training did not help
+        if error >= 1 + SLACK:  # clearly worse: what is close, hidden cells of the table tell better
+            kept = start.network
+        error = min(error, 1.0)
         same = {f.name: getattr(start, f.name) for f in fields(start)}
         return Tuned(cls(**same | {"network": kept}), result, error)
 
