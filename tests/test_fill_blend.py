@@ -21,6 +21,7 @@ def learned(
     event: np.ndarray | None = None,
     n_vars: int = 1,
     known: tuple[str, ...] = (),
+    trained: tuple[str, ...] = (),
 ) -> Blend:
     """A blend from errors (methods, cells), each cell an event of its own unless told."""
     n = errors.shape[1]
@@ -32,6 +33,7 @@ def learned(
         np.arange(n) if event is None else event,
         np.ones(n_vars),
         known,
+        trained,
     )
 
 
@@ -131,6 +133,29 @@ def test_pretrained_weights_and_the_same_tuned_share_their_credit(seed):
     twins = np.stack([linear, t1, 1.04 * t1])
     assert learned(twins, known=("other", "third")).weights[0, 0, 0] == 0
     assert learned(twins, known=("third",)).weights[0, 0, 0] == 1  # with less credit, linear
+
+
+def test_what_was_trained_shares_half_of_the_weight_and_the_closer_ones_have_more_of_it():
+    errors = np.abs(noise(400, 2.0)).repeat(3, axis=0) * [[1.0], [0.5], [0.55]]
+    alone, shared, worse = (
+        learned(errors * [[1.0], [1.0], [factor]], trained=trained).weights[0, 0]
+        for factor, trained in ((1.0, ()), (1.0, ("other", "third")), (1.5, ("other", "third")))
+    )
+    assert alone[2] < 0.1  # it is worse in every cell
+    assert 0.15 < shared[2] < 0.3 and shared[2] < shared[1]
+    assert worse[2] < shared[2] / 2
+    one = learned(errors, trained=("third",)).weights[0, 0]
+    np.testing.assert_array_equal(one, alone)  # there is nothing to share
+
+
+def test_what_was_trained_takes_nothing_from_what_is_far_ahead():
+    """A regression that is exact, or nearly so."""
+    rng = np.random.default_rng(0)
+    linear = rng.normal(size=300)
+    for best in (0.0, 0.05):
+        errors = np.stack([linear, best * linear, 0.5 * rng.normal(size=300)])
+        weights = learned(errors, trained=("linear", "third")).weights[0, 0]
+        assert weights[1] == pytest.approx(1.0)
 
 
 def test_a_copy_of_a_column_is_found_with_few_gaps():
