@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from t1.methods import tuning_windows
 from t1.methods.base import Learning, LeftOut
 from t1.methods.catalog import fit_of
 from t1.methods.seasons import find_periods
 from t1.methods.t1 import T1Fill
-from t1.methods.tune import VALID_SHARE, TunedFill, _Windows
+from t1.methods.tune import TunedFill
+from t1.methods.tuning_windows import VALID_SHARE, TuningWindows
 from t1.panel import Panel
 
 
@@ -22,9 +24,9 @@ def table(n_rows: int, n_vars: int, seed: int = 0) -> np.ndarray:
     return values
 
 
-def numbered(panel: Panel) -> _Windows:
+def numbered(panel: Panel) -> TuningWindows:
     """The windows of a panel in which every cell has a number of its own for a value."""
-    windows = _Windows(started(panel)[0], panel, 0, panel)
+    windows = TuningWindows(started(panel)[0], panel, 0, panel)
     width = panel.n_vars
     for s in windows.stretches:
         row = panel.spans[s.series].start + np.arange(len(s.values))
@@ -79,10 +81,24 @@ def test_what_validates_is_what_was_kept_and_lies_all_over_the_rows(name):
             assert rows.min() < len(s.values) / 4 and rows.max() > len(s.values) * 3 / 4
 
 
+def test_of_a_long_series_cells_of_some_rows_validate(monkeypatch):
+    monkeypatch.setattr(tuning_windows, "LONGEST", 1000)
+    windows = numbered(PANELS["long"])
+    (s,) = windows.stretches
+    rows = np.flatnonzero(s.kept.any(axis=1))
+    assert 100 < np.ptp(rows) < 1000
+    targets = [
+        b.values.numpy()[b.target.numpy()]
+        for k in range(windows.n_validations)
+        if (b := windows.validation(k))
+    ]
+    assert np.isin(np.concatenate(targets), s.values[s.kept]).all()
+
+
 def test_a_regression_is_not_told_of_cells_that_validate():
     panel = PANELS["small"]
     start, _ = started(panel)
-    windows = _Windows(start, panel, 0, panel)
+    windows = TuningWindows(start, panel, 0, panel)
     s = windows.stretches[0]
     seen: list[np.ndarray] = []
 
@@ -108,8 +124,8 @@ def test_a_training_that_goes_on_validates_with_the_cells_of_before():
     judged = panel.with_values(
         np.where(np.random.default_rng(1).random(panel.values.shape) < 0.2, np.nan, panel.values)
     )
-    before = _Windows(start, judged, 0, judged).stretches[0]
-    now = _Windows(start, panel, 0, judged).stretches[0]
+    before = TuningWindows(start, judged, 0, judged).stretches[0]
+    now = TuningWindows(start, panel, 0, judged).stretches[0]
     assert np.array_equal(before.kept, now.kept)
     assert now.observed.sum() > before.observed.sum()
 
