@@ -10,6 +10,7 @@ from t1.data.frames import Frame
 
 MONTHS = np.arange("2009-11", "2011-04", dtype="M8[M]").astype("M8[ns]")
 QUARTERS = np.arange("1999-07", "2002-01", 3, dtype="M8[M]").astype("M8[ns]")
+HALVES = np.arange("1999-07", "2006-01", 6, dtype="M8[M]").astype("M8[ns]")
 WEEKS = np.arange("2020-12-14", "2021-02-15", 7, dtype="M8[D]").astype("M8[ns]")
 DAYS = np.arange("2023-12-20", "2024-03-05", dtype="M8[D]").astype("M8[ns]")
 
@@ -37,6 +38,10 @@ def table(name, texts):
         (QUARTERS, lambda t: f"{t.year}:Q{t.quarter}"),
         (QUARTERS, lambda t: f"{t.year}q{t.quarter}"),
         (QUARTERS, lambda t: f"{t.year}K{t.quarter}"),
+        (HALVES, lambda t: f"{t.year}-S{1 + (t.month > 6)}"),
+        (HALVES, lambda t: f"{t.year}H{1 + (t.month > 6)}"),
+        (HALVES, lambda t: f"H{1 + (t.month > 6)} {t.year}"),
+        (HALVES, lambda t: f"{1 + (t.month > 6)}H{t.year}"),
         (WEEKS, lambda t: f"KW {t.week}/{t.isocalendar().year}"),
         (WEEKS, lambda t: f"W{t.week:02} {t.isocalendar().year}"),
         (WEEKS, lambda t: f"{t.isocalendar().year}-W{t.week}"),
@@ -53,7 +58,20 @@ def test_a_period_is_when_it_begins_and_comes_back(put, times, how):
 
 
 @pytest.mark.parametrize(
-    "text", ["2010M13", "2000Q5", "5Q00", "2021-W53", "KW 54/2020", "2023-366", "2023w05", "2000:1", "Q123"]
+    "text",
+    [
+        "2010M13",
+        "2000Q5",
+        "5Q00",
+        "2021-W53",
+        "KW 54/2020",
+        "2023-366",
+        "2023w05",
+        "2000:1",
+        "Q123",
+        "2000S3",
+        "1H10",
+    ],
 )
 def test_what_no_calendar_has_or_may_mean_several_is_no_period(text):
     assert np.isnat(read_dates([text]).times).all()

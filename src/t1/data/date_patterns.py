@@ -14,7 +14,7 @@ from t1.arrays import TimeArray
 from t1.data.day_halves import DOTTED as DOTTED_HALF
 from t1.data.day_halves import half_style, without_dots
 from t1.data.month_names import day_pattern, in_english, month_of, month_style
-from t1.data.periods import period_pattern, quarters_as_months
+from t1.data.periods import as_months, period_pattern
 from t1.data.time_format import DAY, FIELD, TimeFormat, shifted
 from t1.data.weekday_names import are_weekdays, weekday_style, without_weekday
 
@@ -127,8 +127,8 @@ def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
         texts, pattern = _zones_last(texts), pattern.replace("%Z", "")
     if "%p" in pattern and DOTTED_HALF.search(next(filter(None, texts), "")):
         texts = [without_dots(text) for text in texts]
-    if "%q" in pattern:
-        texts, pattern = quarters_as_months(texts, pattern)
+    if "%q" in pattern or "%h" in pattern:
+        texts, pattern = as_months(texts, pattern)
     if "%b" in pattern or "%B" in pattern:  # in any language, and a May may be short or not
         texts, pattern = [in_english(text) for text in texts], pattern.replace("%B", "%b")
     if "%V" in pattern and "%u" not in pattern:  # the week's Monday

@@ -1,4 +1,4 @@
-"""Statistical periods: 2010M01, 1Q00, KW 5/2023, the 45th day of 2023. Each is the time at which it begins."""
+"""Statistical periods: 2010M01, 1Q00, 2010-S1, KW 5/2023, the 45th day of 2023. Each is the time at which it begins."""
 
 from __future__ import annotations
 
@@ -20,16 +20,20 @@ SHAPES = tuple(
             r"[Qq](?P<q>[1-4])[-/: ](?P<y>\d{2})",
             r"(?P<q>[1-4])[Qq][-/: ]?(?P<Y>\d{4})",
             r"(?P<q>[1-4])[Qq][-/: ]?(?P<y>\d{2})",
+            r"(?P<Y>\d{4})[-/:. ]?[SsHh](?P<h>[12])",
+            r"[SsHh](?P<h>[12])[-/:. ](?P<Y>\d{4})",
+            r"(?P<h>[12])[Hh][-/: ]?(?P<Y>\d{4})",
             r"(?P<G>\d{4})[-/ ]?(?:KW|CW|W) ?(?P<V>\d{1,2})(?:-(?P<u>[1-7]))?",
             r"(?:KW|CW|W) ?(?P<V>\d{1,2})[-/. ](?P<G>\d{4})",
         ),
     )
 )
-SIZES = {"Y": r"\d{4}", "y": r"\d{2}", "q": r"[1-4]"}
+SIZES = {"Y": r"\d{4}", "y": r"\d{2}", "q": r"[1-4]", "h": r"[12]"}
+MONTHS = {"q": 3, "h": 6}  # of a quarter, of half a year
 
 
 def period_pattern(text: str) -> str | None:
-    """The pattern of a period, in the fields of strptime and %q for a quarter; None if it is none.
+    """The pattern of a period, in the fields of strptime, %q for a quarter and %h for half a year; None if it is none.
 
     >>> period_pattern("1Q00"), period_pattern("KW 5/2023")
     ('%qQ%y', 'KW %V/%G')
@@ -44,13 +48,14 @@ def period_pattern(text: str) -> str | None:
     return None
 
 
-def quarters_as_months(texts: Sequence[str], pattern: str) -> tuple[list[str], str]:
-    """Quarters by the month in which they begin, and the pattern of that."""
+def as_months(texts: Sequence[str], pattern: str) -> tuple[list[str], str]:
+    """Quarters and half years by the month in which they begin, and the pattern of that."""
     parts = FIELD.split(pattern)
     form = re.compile(
         "".join(re.escape(p) if i % 2 == 0 else f"(?P<{p}>{SIZES[p]})" for i, p in enumerate(parts))
     )
     year = "Y" if "%Y" in pattern else "y"
+    part = "q" if "%q" in pattern else "h"
     found = [form.fullmatch(text) for text in texts]
-    months = [f"{match[year]}-{3 * int(match['q']) - 2:02}" if match else "" for match in found]
-    return months, f"%{year}-%m"
+    begins = [(match[year], MONTHS[part] * (int(match[part]) - 1) + 1) if match else None for match in found]
+    return [f"{begin[0]}-{begin[1]:02}" if begin else "" for begin in begins], f"%{year}-%m"

@@ -10,7 +10,7 @@ import pandas as pd
 
 from t1.arrays import TimeArray
 
-FIELD = re.compile(r"%([YymdeHIMSfpaAbBjzGVuq])")
+FIELD = re.compile(r"%([YymdeHIMSfpaAbBjzGVuqh])")
 DAY = 86_400 * 10**9  # nanoseconds
 WEEKDAYS = "Mon Tue Wed Thu Fri Sat Sun"
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
@@ -117,6 +117,8 @@ class TimeFormat:
                 return "+0000"
             if letter == "q":
                 return str(time.quarter)
+            if letter == "h":
+                return "1" if time.month <= 6 else "2"
             if letter in "bB":
                 return self.months[time.month - 1]
             if letter == "a":
