@@ -146,15 +146,15 @@ def learn_blend(
             belief = belief.learn(gain, TRANSFER * float(np.abs(np.log(TYPICAL[k] / TYPICAL[c]))))
         for j, here in enumerate(own[c]):
             in_column, of_column = shared, event[here]
-            if len(np.unique(of_column)) >= FEWEST:
+            if enough := len(np.unique(of_column)) >= FEWEST:
                 in_column = best[len(sides) + N_CLASSES + c * n_vars + j]
                 in_column = _towards(shared, in_column, errors, event, here, HALF_OF_COLUMN)
             own_belief = _Belief(belief.mean, float(np.hypot(belief.spread, COLUMN_SPREAD)))
             mean, noise, n_events = _gain(in_column, errors[:, here], of_column)
             own_belief = own_belief.learn(_Gain(mean - OPTIMISM * noise, noise, n_events))
             if own_belief.ahead(AHEAD if prior is None else AHEAD_KNOWN):
-                cells = here if len(np.unique(of_column)) >= FEWEST else of_class[c]
-                weights[j, c] = _shared_out(in_column, together, errors[:, cells])
+                cells = here if enough else of_class[c]
+                weights[j, c] = _shared_out(in_column, together, errors, cells)
     return Blend(methods, weights, tested)
 
 
@@ -178,10 +178,13 @@ def _towards(
     return _pruned(share * to + (1 - share) * from_)
 
 
-def _shared_out(weights: FloatArray, trained: Sequence[int], errors: FloatArray) -> FloatArray:
-    """Weights of which a part goes to all trained methods, unless others are far ahead of them."""
-    if len(trained) < 2 or not errors.shape[1]:
+def _shared_out(
+    weights: FloatArray, trained: Sequence[int], errors: FloatArray, cells: IntArray
+) -> FloatArray:
+    """Weights of which a part goes to all trained methods, unless others are far ahead of them in these cells."""
+    if len(trained) < 2 or not len(cells):
         return weights
+    errors = errors[:, cells]
     error = np.abs(errors[trained]).mean(axis=1)
     best, so_far = float(error.min()), float(np.abs(weights @ errors).mean())
     if so_far <= 0 or best <= 0:

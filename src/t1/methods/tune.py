@@ -36,7 +36,7 @@ class Tuned(NamedTuple):
 
     fill: TunedFill
     result: FitResult
-    error: float  # on windows that did not train, relative to the error before
+    error: float  # on cells that did not train, relative to the error before
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class TunedFill(T1Fill):
         With `before`, the panel of an earlier training, the cells that validated then do so again. `rate` is relative
         to the learning rate that pretrained weights begin with.
         """
-        windows = TuningWindows(start, panel, learning.seed, before or panel)
+        windows = TuningWindows(start, panel, learning.seed, panel if before is None else before)
         if not windows.usable:
             raise LeftOut("T1 was not tuned: too little was observed")
         network = _trainable(start, panel.n_vars, seconds)
