@@ -159,7 +159,7 @@ def run(a: argparse.Namespace) -> None:
         if a.only and name not in a.only:
             continue
         observed = np.isfinite(truth)
-        for scenario, place in ((s, k) for s in a.scenarios for k in range(PLACES.get(s, 1))):
+        for scenario, place in ((s, k) for s in a.scenarios for k in range(min(PLACES.get(s, 1), a.places))):
             hidden = hidden_cells(scenario, observed, place_rng(a.seed, scenario, place))
             if not hidden.any():
                 continue
@@ -474,6 +474,9 @@ def main() -> None:
     p.add_argument("--saits", type=float, default=0.0, help="train PyPOTS' SAITS for so many seconds instead")
     p.add_argument(
         "--weights", help="fill with T1 from these weights instead (the probe's: the line to beat)"
+    )
+    p.add_argument(
+        "--places", type=int, default=max(PLACES.values()), help="at most, in which outages are hidden"
     )
     p.add_argument("--seed", type=int, default=102)
     p.set_defaults(run=run)
