@@ -44,6 +44,15 @@ def test_a_memory_is_found(decay, noise):
     assert found.decay == pytest.approx(decay, abs=0.05)
 
 
+def test_a_memory_is_found_of_a_column_that_is_sampled_more_slowly():
+    missed = walk(30_000, decay=0.97)
+    slow = np.full_like(missed, NAN)
+    slow[3::7] = missed[3::7]
+    slow[1000] = missed[1000]  # a stray value between two samples
+    found = Memory.of(slow)
+    assert found.share > 0.9 and found.decay == pytest.approx(0.97, abs=0.02)
+
+
 def test_noise_has_no_memory_and_nothing_has_none():
     assert Memory.of(np.random.default_rng(0).normal(size=5000)).at_once < 0.05
     for nothing in (np.full(100, NAN), np.zeros(100), np.zeros(0), np.array([1.0, NAN])):
@@ -93,6 +102,13 @@ def test_changes_tell_a_column_whose_level_drifts_by_itself():
     gappy = truth.copy()
     gappy[400:430, 0] = gappy[900:910, 1] = NAN
     assert error(regression(gappy), truth, gappy) < 0.8 * error(linear(gappy), truth, gappy)
+
+
+def test_changes_also_tell_such_a_column_that_is_sampled_more_slowly():
+    truth = np.column_stack([walk(1400, 1), walk(1400, 2)]) + 2 * walk(1400, 3)[:, None]
+    gappy = truth.copy()
+    gappy[np.arange(1400) % 7 > 0, 1] = NAN
+    assert error(regression(gappy), truth, gappy) < 0.7 * error(linear(gappy), truth, gappy)
 
 
 def test_a_long_outage_is_told_by_the_other_columns():

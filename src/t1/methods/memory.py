@@ -6,7 +6,7 @@ import numpy as np
 
 from t1.arrays import FloatArray, IntArray
 
-LAGS = 2 ** np.arange(8)  # rows: 1 to 128
+LAGS = 2 ** np.arange(8)  # 1 to 128 rows, or samples of a column that is sampled more slowly
 DECAYS = 1 - np.exp(-np.linspace(0.05, 7, 40))  # per row: from nothing to a thousand rows
 PAIRS = 20  # fewer pairs of observations at a lag say nothing
 
@@ -35,7 +35,8 @@ class Memory(NamedTuple):
         if not size > 0:
             return cls()
         lags, found = [], []
-        for lag in LAGS[len(missed) // 3 > LAGS].tolist():
+        steps = LAGS * sampled_every(np.flatnonzero(np.isfinite(missed)))
+        for lag in steps[len(missed) // 3 > steps].tolist():
             products = missed[lag:] * missed[:-lag]
             products = products[np.isfinite(products)]
             if len(products) > PAIRS:
@@ -60,3 +61,12 @@ class Memory(NamedTuple):
         apart = np.maximum(1 - across**2, 1e-6)
         likely: FloatArray = ((near - across * far) * before + (far - across * near) * after) / apart
         return likely
+
+
+def sampled_every(seen: IntArray) -> int:
+    """How many rows mostly lie from one observed row to the next.
+
+    >>> sampled_every(np.array([3, 10, 17, 18, 24, 31]))
+    7
+    """
+    return int(np.bincount(np.diff(seen)).argmax()) if len(seen) > 1 else 1

@@ -16,7 +16,7 @@ import numpy as np
 from t1.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from t1.data.blocks import BLOCK, column_blocks
 from t1.methods.base import Fill, Learning, Pace
-from t1.methods.memory import Memory
+from t1.methods.memory import Memory, sampled_every
 from t1.methods.pooled import pooled
 from t1.methods.ridge import ridge
 from t1.methods.seasons import check_table, find_period, mean_cycle, moments
@@ -301,16 +301,18 @@ class _Learned:
                 self._learn(k, j, of_column)
 
     def _learn(self, k: int, j: int, gaps: Around) -> None:
-        table, last = self.table, self.share[k - 1, j] * self.decay[k - 1, j] if k else 0.0
+        table = self.table
         seen = np.flatnonzero(~table.hidden[j])
         if len(seen) < FEWEST:
             return
+        step = sampled_every(seen)
+        last = self.share[k - 1, j] * self.decay[k - 1, j] ** step if k else 0.0
         features, own = table.look(j, self.helpers[j], slice(None)), table.fill[j]
-        pairs = ~(table.hidden[j, 1:] | table.hidden[j, :-1])
+        pairs = ~(table.hidden[j, step:] | table.hidden[j, :-step])
         if last > 0 and pairs.sum() >= FEWEST:
             last = np.float32(min(last, MOST))
-            changes = (features[:, 1:] - last * features[:, :-1])[:, pairs]
-            weights, _ = ridge(changes, (own[1:] - last * own[:-1])[pairs])
+            changes = (features[:, step:] - last * features[:, :-step])[:, pairs]
+            weights, _ = ridge(changes, (own[step:] - last * own[:-step])[pairs])
             intercept = float((own[seen] - weights @ features[:, seen]).mean())
         else:
             weights, intercept = ridge(features[:, seen], own[seen])
