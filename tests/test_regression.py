@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from t1.data.scale import Scaler
 from t1.fill.fit import _to_judge
 from t1.fill.rehearsal import rehearse
 from t1.methods.base import LARGE, Learning
@@ -109,6 +110,17 @@ def test_changes_also_tell_such_a_column_that_is_sampled_more_slowly():
     gappy = truth.copy()
     gappy[np.arange(1400) % 7 > 0, 1] = NAN
     assert error(regression(gappy), truth, gappy) < 0.7 * error(linear(gappy), truth, gappy)
+
+
+def test_flows_are_told_in_units_in_which_they_move_evenly(monkeypatch):
+    common = walk(2000, 1, decay=0.98)
+    steps = np.column_stack([common + walk(2000, seed, decay=0.9) / 2 for seed in (2, 3, 4)])
+    truth = np.exp(steps / 4)
+    gappy = truth.copy()
+    gappy[np.random.default_rng(0).random(truth.shape) < 0.3] = NAN
+    evened = error(regression(gappy), truth, gappy)
+    monkeypatch.setattr(Scaler, "even", Scaler.from_observed)
+    assert evened < 0.97 * error(regression(gappy), truth, gappy)
 
 
 def test_a_long_outage_is_told_by_the_other_columns():

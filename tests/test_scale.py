@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from t1.data.scale import Scaler
+from t1.data.scale import EVEN, Scaler
 from t1.errors import InputError
 
 TABLES = array_shapes(min_dims=2, max_dims=3, max_side=8)
@@ -111,3 +111,63 @@ def test_wrong_widths_and_broken_scales_are_refused():
         Scaler(mean=np.zeros(1), std=np.zeros(1))
     with pytest.raises(InputError, match="one mean and one std"):
         Scaler(mean=np.zeros(2), std=np.ones(1))
+
+
+# Long tails upwards.
+
+
+def flows(n=400):
+    """A flow, a temperature, and one that piles up at its upper end."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(n, 3))
+    return np.column_stack([np.exp(noise[:, 0]), noise[:, 1], 100 - np.exp(noise[:, 2])])
+
+
+def test_only_long_tails_upwards_of_what_is_never_negative_are_evened_out():
+    x = flows()
+    x[::5] = np.nan
+    scaler = Scaler.even(x)
+    np.testing.assert_array_equal(scaler.power, [EVEN, 1, 1])
+    z = scaler.scale(x)
+    np.testing.assert_allclose(np.nanmean(z, axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(np.nanstd(z, axis=0), 1)
+    plain = Scaler.from_observed(x)
+    np.testing.assert_allclose(z[:, 1:], plain.scale(x)[:, 1:])
+    assert np.nanmax(z[:, 0]) < 0.8 * np.nanmax(plain.scale(x)[:, 0])
+    np.testing.assert_allclose(scaler.unscale(z), x, rtol=1e-9)
+    assert Scaler.even(x[:, 1:]).power is None
+
+
+def test_what_is_below_zero_where_nothing_was_is_mirrored():
+    scaler = Scaler.even(flows())
+    x = np.array([[-2.0, -2.0, -2.0], [2.0, 2.0, 2.0]])
+    np.testing.assert_allclose(scaler.unscale(scaler.scale(x)), x, rtol=1e-9)
+    assert (np.diff(scaler.scale(x), axis=0) > 0).all()
+
+
+def test_a_unit_changes_nothing_of_evened_columns():
+    x = flows()
+    for unit in (1e-200, 1e-3, 1e200):
+        np.testing.assert_allclose(Scaler.even(x * unit).scale(x * unit), Scaler.even(x).scale(x), rtol=1e-6)
+
+
+def test_some_columns_of_a_scaler_are_those_of_all():
+    x = flows()
+    scaler = Scaler.even(x)
+    np.testing.assert_array_equal(scaler.of(slice(0, 2)).scale(x[:, :2]), scaler.scale(x)[:, :2])
+    np.testing.assert_array_equal(scaler.of(np.array([2, 0])).scale(x[:, [2, 0]]), scaler.scale(x)[:, [2, 0]])
+    both = Scaler.side_by_side([Scaler.even(x[:, 1:]), Scaler.even(x[:, :1])])
+    np.testing.assert_allclose(both.scale(x[:, [1, 2, 0]]), scaler.scale(x)[:, [1, 2, 0]])
+
+
+def test_a_large_table_is_evened_a_few_columns_at_a_time(monkeypatch):
+    x = flows()
+    whole = Scaler.even(x)
+    monkeypatch.setattr("t1.data.blocks.BLOCK", len(x))
+    apart = Scaler.even(x)
+    np.testing.assert_array_equal(apart.power, whole.power)
+    np.testing.assert_allclose(apart.scale(x), whole.scale(x))
+
+
+def test_a_table_without_columns_has_a_scaler():
+    assert Scaler.even(np.zeros((5, 0))).scale(np.zeros((2, 0))).shape == (2, 0)

@@ -57,7 +57,7 @@ def fit_scaler(values: list[FloatArray]) -> Scaler:
     parts = [Scaler.from_observed(np.concatenate([v[:, b] for v in values])) for b in column_blocks(shape)]
     if len(parts) < 2:
         return parts[0] if parts else Scaler.from_observed(np.concatenate(values))
-    return Scaler(mean=np.concatenate([p.mean for p in parts]), std=np.concatenate([p.std for p in parts]))
+    return Scaler.side_by_side(parts)
 
 
 def scaled_rows(scaler: Scaler, values: list[FloatArray]) -> tuple[npt.NDArray[np.float32], BoolArray]:

@@ -15,11 +15,12 @@ import numpy as np
 
 from t1.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from t1.data.blocks import BLOCK, column_blocks
+from t1.data.scale import Scaler
 from t1.methods.base import Fill, Learning, Pace
 from t1.methods.memory import Memory, sampled_every
 from t1.methods.pooled import pooled
 from t1.methods.ridge import ridge
-from t1.methods.seasons import check_table, find_period, mean_cycle, moments
+from t1.methods.seasons import check_table, find_period, mean_cycle
 from t1.methods.sight import CLOSE, Around, Features, Sight
 from t1.panel import Panel
 
@@ -46,12 +47,11 @@ def regression(values: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """What was learned, in units of each column's deviation."""
+    """What was learned, in standard units."""
 
     cycle: FloatArray | None  # (period, columns), the mean cycle; None: no season
     columns: IntArray  # those that take part: with an observed value and a finite spread
-    centre: FloatArray  # (columns,)
-    scale: FloatArray
+    scaler: Scaler  # of these columns
     low: FloatArray  # the least and the greatest value observed: fills stay between them and those of their table
     high: FloatArray
     n_missing: IntArray  # (columns,), when they were learned, which says in which order
@@ -78,8 +78,7 @@ class Regression:
         for j in self._gappy(table):
             column = values[:, self.columns[j]].copy()
             gap = np.flatnonzero(table.hidden[j])
-            fill = table.fill[j, gap].astype(np.float64) * self.scale[j] + self.centre[j]
-            column[first + gap] = fill.clip(low[j], high[j])
+            column[first + gap] = self._unscaled(j, table.fill[j, gap]).clip(low[j], high[j])
             yield int(self.columns[j]), column
 
     def _gappy(self, table: Sight) -> list[int]:
@@ -115,15 +114,19 @@ class Regression:
                 for begin in range(0, len(values), AT_ONCE):
                     rows = slice(begin, begin + AT_ONCE)
                     said[rows] = weights @ table.look(j, self.helpers[j], rows) + intercept
-            out[:, self.columns[j]] = said * self.scale[j] + self.centre[j]
+            out[:, self.columns[j]] = self._unscaled(j, said)
         return out
+
+    def _unscaled(self, j: int, x: Float32Array | FloatArray) -> FloatArray:
+        """A column's standard units back to its own."""
+        return self.scaler.of(slice(j, j + 1)).unscale(x[:, None])[:, 0]
 
     def _filled(
         self, values: FloatArray, phase: int, within: tuple[FloatArray, FloatArray], first: int = 0
     ) -> Sight:
         """The columns with their gaps filled, in as many rounds as there were to learn; rows from `first` on."""
-        table = Sight(values, self.columns, self.centre, self.scale, self.cycle, phase, first)
-        low, high = ((end - self.centre) / self.scale for end in within)
+        table = Sight(values, self.columns, self.scaler, self.cycle, phase, first)
+        low, high = (self.scaler.scale(end) for end in within)
         gaps = {j: Around.of(table.hidden[j]) for j in self._gappy(table)}
         views: dict[int, list[Features]] = {}
         if (
@@ -167,15 +170,14 @@ def learn_regression(
 
     Weights are learned for the columns that have gaps, or for `every` one.
     """
-    columns, centre, scale = _standard(values)
+    columns = np.flatnonzero(~np.isnan(values).all(axis=0))
+    scaler = Scaler.even(values if len(columns) == values.shape[1] else values[:, columns])
     cycle = None if period is None or period >= len(values) else np.empty((period, len(columns)))
     if cycle is not None:
         for block in column_blocks((len(values), len(columns))):
-            cycle[:, block] = mean_cycle(
-                (values[:, columns[block]] - centre[block]) / scale[block], len(cycle)
-            )
+            cycle[:, block] = mean_cycle(scaler.of(block).scale(values[:, columns[block]]), len(cycle))
     rows = _learned_rows(values.shape, period)
-    table = Sight(values if len(rows) == len(values) else values[rows], columns, centre, scale, cycle, 0)
+    table = Sight(values if len(rows) == len(values) else values[rows], columns, scaler, cycle, 0)
     gappy = np.isnan(values[:, columns]).any(axis=0)
     low, high = _observed_range(values[:, columns])
     learned = _Learned.of(table, _helpers(table.fill))
@@ -183,8 +185,7 @@ def learn_regression(
     return Regression(
         cycle=cycle,
         columns=columns,
-        centre=centre,
-        scale=scale,
+        scaler=scaler,
         low=low,
         high=high,
         n_missing=learned.n_missing,
@@ -331,16 +332,6 @@ def _observed_range(values: FloatArray) -> tuple[FloatArray, FloatArray]:
         np.fmin.reduce(values, axis=0, initial=np.inf),
         np.fmax.reduce(values, axis=0, initial=-np.inf),
     )
-
-
-def _standard(values: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """The columns that can be standardised, their means and their spreads (1 for a constant)."""
-    centre, spread = np.empty((2, values.shape[1]))
-    for block in column_blocks(values.shape):
-        centre[block], spread[block] = moments(values[:, block], ~np.isnan(values[:, block]))
-    columns = np.flatnonzero(np.isfinite(centre) & np.isfinite(spread))
-    spread = spread[columns]
-    return columns, centre[columns], np.where(spread > 0, spread, 1.0)
 
 
 def _learned_rows(shape: tuple[int, ...], period: int | None) -> IntArray:

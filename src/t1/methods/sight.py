@@ -6,6 +6,7 @@ import numpy as np
 
 from t1.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from t1.data.blocks import column_blocks
+from t1.data.scale import Scaler
 from t1.methods.memory import Memory
 from t1.methods.seasons import season_beside
 from t1.methods.simple import linear, over_season
@@ -71,8 +72,7 @@ class Sight:
         self,
         values: FloatArray,
         columns: IntArray,
-        centre: FloatArray,
-        scale: FloatArray,
+        scaler: Scaler,
         cycle: FloatArray | None,
         phase: int,
         first: int = 0,
@@ -83,7 +83,7 @@ class Sight:
         self.cycle, self.phase = cycle, phase + first
         self.beside = np.empty(self.hidden.shape if cycle is not None else (0, 0), dtype=np.float32)
         for block in column_blocks((len(values), len(columns))):
-            z = (values[:, columns[block]] - centre[block]) / scale[block]
+            z = scaler.of(block).scale(values[:, columns[block]])
             own = z[first:]
             self.hidden[block] = np.isnan(own).T
             lines = linear(own) if cycle is None else over_season(own, cycle[:, block], self.phase)

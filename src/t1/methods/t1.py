@@ -49,13 +49,14 @@ class T1Fill:
             regression = RegressionFill.of_every(panel, learning)
         except LeftOut:  # too slow for the budget, as the method of its own says: T1 does without
             return plain
-        return replace(plain, regression=regression, trust=explained(panel.values, regression.told(panel)))
+        given, told = plain.scaler.scale(panel.values), plain.scaler.scale(regression.told(panel))
+        return replace(plain, regression=regression, trust=explained(given, told))
 
     @classmethod
     def alone(cls, panel: Panel, learning: Learning) -> Self:
         """Nothing is trained: the scale of each column, how columns relate, and their season."""
         keep_freed_memory()
-        scaler = Scaler.from_observed(panel.values)
+        scaler = Scaler.even(panel.values)
         groups = tuple(group_columns(panel))
         rows = _sample(panel)
         return cls(
@@ -110,10 +111,8 @@ class T1Fill:
                     said=said,
                 )
                 for k, j in enumerate(own.tolist()):  # column by column: a copy of all is large
-                    low, middle, high = (
-                        part[:, k] * self.scaler.std[j] + self.scaler.mean[j]
-                        for part in (levels.low, levels.fill, levels.high)
-                    )
+                    parts = np.stack([levels.low[:, k], levels.fill[:, k], levels.high[:, k]])
+                    low, middle, high = self.scaler.of(slice(j, j + 1)).unscale(parts[..., None])[..., 0]
                     fill[span, j] = middle
                     down[span, j], up[span, j] = np.maximum(middle - low, 0), np.maximum(high - middle, 0)
         return Fill(fill, down=down, up=up)
@@ -157,7 +156,7 @@ class T1Fill:
                     coarse_of[mine[gappy]],
                 )
                 for k, part in enumerate((levels.fill, levels.low, levels.high)):
-                    own_part = part[..., : group.n_own] * self.scaler.std[own] + self.scaler.mean[own]
+                    own_part = self.scaler.of(own).unscale(part[..., : group.n_own])
                     at = np.ix_(mine[gappy], np.arange(length - part.shape[1], length), own)
                     table[k][at] = own_part
         fill, low, high = out
@@ -189,5 +188,5 @@ def _sample(panel: Panel) -> FloatArray:
 
 def standard_rows(scaler: Scaler, values: FloatArray, group: Group) -> Float32Array:
     """The columns of a group in standard units (rows, columns)."""
-    part = Scaler(mean=scaler.mean[group.columns], std=scaler.std[group.columns])
-    return np.clip(part.scale(values[:, group.columns]), -1e6, 1e6).astype(np.float32)
+    standard = scaler.of(group.columns).scale(values[:, group.columns])
+    return np.clip(standard, -1e6, 1e6).astype(np.float32)

@@ -82,7 +82,7 @@ class TreesFill:
     def _fit(cls, panel: Panel, learning: Learning, effort: _Effort) -> Self:
         pace = Pace(learning, cls.name, times=effort.fits, share=OF_BUDGET)
         regression = RegressionFill.of_every(panel, learning)
-        scaler = Scaler.from_observed(panel.values)
+        scaler = Scaler.even(panel.values)
         helpers = _Surroundings(panel, regression, scaler, learning.periods).helpers()
         wanted = np.flatnonzero(panel.known & (learning.every | ~panel.observed.all(axis=0))).tolist()
         lessons: dict[int, list[_Lesson]] = {j: [] for j in wanted}
@@ -120,7 +120,7 @@ class TreesFill:
             features, guesses = sight.of(j, of_column.helpers, panel.observed[:, j], rows)
             fill = guesses[of_column.guess] + of_column.forest.ask(features)
             fill = fill.clip(of_column.low, of_column.high)
-            out[rows, j] = fill * self.scaler.std[j] + self.scaler.mean[j]
+            out[rows, j] = self.scaler.of(slice(j, j + 1)).unscale(fill[:, None])[:, 0]
         return Fill(np.where(panel.observed, panel.values, out))
 
 
