@@ -14,8 +14,8 @@ from t1.data.blocks import column_blocks
 from t1.errors import InputError
 
 # Flows, prices, loads: never negative, and what is large also moves by more. In units of x to this power they move more
-# evenly, and whatever goes by deviations fills them with less error. On 71 tables, columns of this kind: powers of .5 and
-# .33 and those that make each column's moves even gain less or lose more; tails downwards or on both sides: nothing.
+# evenly, and whatever goes by deviations fills them with less error. On 71 tables, columns of this kind: powers of .5,
+# .33 and what makes the moves of each even gain less or lose more; tails downwards or on both sides: nothing.
 EVEN = 0.7
 LARGEST = float(np.finfo(np.float64).max)
 HUGE = 1e290  # a mean past this can overflow when a value is subtracted from it; a smaller one cannot
