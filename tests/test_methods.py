@@ -212,7 +212,9 @@ def test_a_regression_fills_a_series_in_which_a_column_was_never_observed():
 
 def test_t1_fills_a_small_table_both_ways_in_time():
     values = np.random.default_rng(0).normal(0, 1, (96, 4)).cumsum(axis=0)
-    values -= values.mean(axis=0)  # what is never negative is looked at in other units than what is never positive
+    values -= values.mean(
+        axis=0
+    )  # what is never negative is looked at in other units than what is never positive
     values[30:50, 1] = np.nan
     turned = -values[::-1]
     fills = []
