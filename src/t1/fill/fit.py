@@ -26,7 +26,7 @@ from t1.fill.rehearsal import Rehearsal, rehearse, rehearse_until_clear
 from t1.methods.base import Fit, Learning
 from t1.methods.catalog import METHODS, fit_of
 from t1.methods.columns import Linear
-from t1.methods.seasons import find_periods, moments
+from t1.methods.seasons import find_periods, find_weeks, moments
 from t1.panel import Panel
 
 
@@ -62,11 +62,12 @@ def fit_panel(
     panel = unwind(panel, circles)
     learning.notes += _slow_columns(panel)
     learning.follows = _follows(panel.columns, kinds)
-    names = _to_judge(method, learning, panel, tune=tune)
     with np.errstate(over="ignore", invalid="ignore"):
         learning.tell("hiding cells to judge by")
         # of all cells: with a quarter of a sparse panel hidden, seasons are missed or seen where there are none
         learning.periods = find_periods(panel)
+        learning.weeks = {} if learning.is_large(panel) else find_weeks(panel, learning.periods)
+        names = _to_judge(method, learning, panel, tune=tune)
         rounds, ends = _rehearsals(panel, names, learning)
         judged = Judging(rounds, _scale(panel.values), learning, ends)
         for name in names:
@@ -97,7 +98,8 @@ def _to_judge(method: str | None, learning: Learning, panel: Panel, *, tune: boo
     # trees have to be grown, which is training as well
     left_out |= {"trees"} if not tune or learning.is_large(panel) else set()
     # without pretrained weights T1 is trained, and once only; a large table would take twice as long
-    left_out |= {"t1-rest"} if learning.weights == "none" or learning.is_large(panel) else set()
+    left_out |= {"t1-rest", "t1-week"} if learning.weights == "none" or learning.is_large(panel) else set()
+    left_out |= {"t1-week"} if not learning.weeks else set()
     return [name for name in defaults if name not in left_out]
 
 
@@ -108,7 +110,7 @@ def _rehearsals(panel: Panel, names: list[str], learning: Learning) -> tuple[lis
     rounds = [rehearse(panel, rng)] if trained else rehearse_until_clear(panel, rng)
     if not learning.every:
         return rounds, None
-    memory = memory_for(list(learning.periods.values()))
+    memory = memory_for([*learning.periods.values(), *learning.weeks.values()])
     ends = rehearse_ends(panel, np.random.default_rng([learning.seed, 1]), memory)
     return rounds if ends is None else [r.without(ends.hidden) for r in rounds], ends
 

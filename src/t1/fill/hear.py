@@ -13,8 +13,9 @@ from t1.fill.rehearsal import Rehearsal
 from t1.methods.base import Fill, Fit, FittedMethod, Learning
 from t1.methods.regression import RegressionFill
 from t1.methods.rest import AnyT1, RestFill
-from t1.methods.t1 import T1Fill
+from t1.methods.t1 import TUNED, T1Fill
 from t1.methods.trees import OF_BUDGET, TreesFill
+from t1.methods.week import untuned
 from t1.methods.windows import STRIDE
 from t1.panel import Panel
 
@@ -77,8 +78,8 @@ def _filled_by_fold(fitted: FittedMethod, fit: Fit, r: Rehearsal, learning: Lear
     """
 
     def without(masked: Panel) -> FittedMethod:
-        if isinstance(fitted, T1Fill):  # a network that was tuned is not tuned again
-            return fitted.knowing(T1Fill.fit(masked, learning))
+        if isinstance(fitted, T1Fill) and fitted.name == TUNED:  # it is not tuned again
+            return fitted.knowing(untuned(fitted, masked, learning))
         return fit(masked, learning)
 
     parts = [_filled(without(masked), copies, stride) for masked, copies, _ in r.by_fold]

@@ -27,10 +27,11 @@ from t1.methods.related import RelatedFill
 from t1.methods.rest import AnyT1, RestFill
 from t1.methods.t1 import TUNED, T1Fill
 from t1.methods.trees import TreesFill
+from t1.methods.week import WeekFill
 from t1.panel import Panel
 
 # what is not trained, and so learns from all cells in the end
-LEARN_AGAIN = (RegressionFill, RelatedFill, RestFill, Seasonal, T1Fill, TreesFill)
+LEARN_AGAIN = (RegressionFill, RelatedFill, RestFill, Seasonal, T1Fill, TreesFill, WeekFill)
 COUNTED = 0.5  # of what a tuned T1 gained after it was judged: some of it is luck of the rows that told it
 
 
@@ -67,7 +68,7 @@ class Judging:
         self.heard.append([first, *later])
         if (e := self.ends) is not None:
             # as long as T1 takes again, which rows as they arrive do not have
-            slow = isinstance(first.fitted, RestFill | TreesFill) and not forced
+            slow = isinstance(first.fitted, RestFill | TreesFill | WeekFill) and not forced
             nothing = Fill(np.full(e.panel.values.shape, np.inf))
             filled = nothing if slow else fill_end(first.fitted, e.panel, e.memory)
             self.at_ends.append([heard_of(first.fitted, filled, e)])
@@ -91,9 +92,12 @@ class Judging:
 
     def tune(self) -> None:
         """Train T1 on the panel with what is left of the budget, as one more method."""
-        untuned = next((h for h in self.heard if isinstance(h[0].fitted, T1Fill)), None)
-        if untuned is None or not isinstance(start := untuned[0].fitted, T1Fill):
+        heard = [h for h in self.heard if isinstance(h[0].fitted, T1Fill)]
+        if not heard:
             return
+        untuned = min(heard, key=lambda h: float(np.nan_to_num(self._sizes(h[0])).mean()))
+        start = untuned[0].fitted
+        assert isinstance(start, T1Fill)
         from t1.methods.tune import TunedFill  # brings torch, which the ONNX engine does without
 
         r = self.rounds[0]
@@ -216,17 +220,18 @@ class Judging:
         used = np.any([np.any(blend.weights > 0, axis=(0, 1)) for blend in blends], axis=0)
         methods = list(self.methods)
         for k, fitted in enumerate(self.methods):
-            wanted = used[k] or type(fitted) in (T1Fill, RestFill)
+            wanted = used[k] or type(fitted) in (T1Fill, WeekFill, RestFill)
             if type(fitted) is RegressionFill and self.rounds[0].known > NEARLY_ALL:
                 continue
             if wanted and type(fitted) in LEARN_AGAIN:
                 with suppress(LeftOut):  # no time is left for it: what was judged fills
                     methods[k] = fit_of(fitted.name)(panel, self.learning)
         tuned_error = 1.0
-        start = next((m for m in methods if type(m) is T1Fill), None)
+        known = [m for m in methods if type(m) in (T1Fill, WeekFill)]
         for k, fitted in enumerate(methods):  # what a tuned network was told of the table is better known now
-            if isinstance(fitted, T1Fill) and fitted is not start and start is not None:
-                methods[k] = fitted.knowing(start)
+            if isinstance(fitted, T1Fill) and fitted.name == TUNED:
+                starts = [m for m in known if isinstance(m, T1Fill) and m.periods == fitted.periods]
+                methods[k] = fitted.knowing(starts[0]) if starts else fitted
                 if used[k]:
                     methods[k], tuned_error = self._tuned_on(methods[k], panel)
         return tuple(methods), tuned_error

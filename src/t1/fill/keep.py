@@ -33,6 +33,7 @@ from t1.methods.rest import RestFill
 from t1.methods.t1 import T1Fill
 from t1.methods.trees import ColumnTrees, TreesFill
 from t1.methods.tune import TunedFill
+from t1.methods.week import WeekFill
 from t1.methods.whole import Iterative, Knn, Pswi
 from t1.methods.windows import Relation
 from t1.models.base import Model
@@ -67,6 +68,7 @@ CLASSES = {
         T1Fill,
         TreesFill,
         TunedFill,
+        WeekFill,
     )
 }
 

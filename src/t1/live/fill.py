@@ -23,7 +23,7 @@ from t1.live.row import FINAL, NEWEST, REVISED, LiveRow, nanoseconds, row_values
 from t1.live.track import Track
 from t1.methods.base import FittedMethod
 from t1.methods.rest import RestFill
-from t1.methods.t1 import T1Fill
+from t1.methods.t1 import TUNED, T1Fill
 from t1.onnx.engine import OnnxT1
 from t1.panel import Panel
 
@@ -103,7 +103,7 @@ class LiveFill:
         self.first_row = first_row
         self.calibration = at_end.calibration(intervals)
         names = at_end.method_names
-        networks = [k for k, method in enumerate(at_end.methods) if isinstance(method, T1Fill)]
+        networks = [k for k, name in enumerate(names) if name in (T1Fill.name, TUNED)]
         # whose word on how sure it is shapes the intervals
         self._sure = surest(at_end.methods) if self.calibration.guess == "t1" else None
         # the methods that fills may lean to: straight lines, the network, the regression

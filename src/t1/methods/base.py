@@ -56,6 +56,7 @@ class Learning:
     seed: int = 102
     budget: Budget | None = None  # None: no limit of time
     periods: dict[Any, int | None] = field(default_factory=dict)  # of each series, by its id; found once
+    weeks: dict[Any, int] = field(default_factory=dict)  # seven periods of the series that go by the week
     follows: dict[int, tuple[int, ...]] = field(
         default_factory=dict
     )  # columns that are copies or sums of others

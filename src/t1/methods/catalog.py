@@ -128,6 +128,15 @@ _add(
     default=True,
 )
 _add(
+    "t1-week",
+    title="T1 over weeks",
+    paper="T1, pretrained, told of the same hour a week away: docs/fill.md",
+    year=2026,
+    family="regression + pretrained T1",
+    place="t1.methods.week:WeekFill",
+    default=True,
+)
+_add(
     "t1-rest",
     title="T1 on the rest",
     paper="T1, pretrained, on what a regression leaves: docs/fill.md",

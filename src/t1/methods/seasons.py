@@ -12,6 +12,9 @@ from t1.panel import Panel
 PERIOD_ROWS = 20_000  # of a series in which its period is looked for
 PERIOD_SERIES = 8  # the longest ones; the others take the period of these
 PERIODS_AWAY = 14  # how far to look for an observation of the same phase
+DAY = 24  # rows of a season from which on it may be a day: where people live, which one of seven then matters
+WEEK, WEEKS = 7, 5  # of these, and how many weeks must be known
+NEARER = 0.9  # how far a week away is off, relative to a day away, for weeks to be looked at
 PERIOD_CELLS = 1 << 18  # that are looked at for a period, in 4 to 32 columns
 
 
@@ -60,6 +63,39 @@ def find_periods(panel: Panel) -> dict[Any, int | None]:
     known = [period for period in found.values() if period is not None]
     usual = max(set(known), key=known.count) if known else None
     return {key: found.get(key, usual) for key in panel.ids}
+
+
+def find_weeks(panel: Panel, periods: dict[Any, int | None]) -> dict[Any, int]:
+    """Seven times the period of each series that goes by the week.
+
+    Its season may be a day, and the same hour a week away says more of some column than that of the days beside it.
+    """
+    return {
+        key: WEEK * period
+        for key, span in zip(panel.ids, panel.spans, strict=True)
+        if (period := periods.get(key)) is not None
+        and period >= DAY
+        and WEEKS * WEEK * period <= span.stop - span.start
+        and _goes_by_the_week(panel.values[span], period)
+    }
+
+
+def _goes_by_the_week(values: FloatArray, period: int) -> bool:
+    seen = ~np.isnan(values)
+    centre, spread = moments(values, seen)
+    varies = spread > 0
+    seen, z = seen[:, varies], (values[:, varies] - centre[varies]) / spread[varies]
+    known = np.where(seen, z, 0.0).astype(np.float32)
+    off = np.full((2, *known.shape), np.nan, dtype=np.float32)
+    for k, length in enumerate((period, WEEK * period)):
+        before, before_weight, after, after_weight = season_beside(known, seen, length)
+        weight = before_weight + after_weight
+        beside = (before * before_weight + after * after_weight) / np.maximum(weight, 1e-9)
+        np.copyto(off[k], np.abs(beside - known), where=seen & (weight > 0))
+    both: BoolArray = np.all(np.isfinite(off), axis=0)
+    day, week = (np.where(both, part, 0.0).sum(axis=0) for part in off)
+    enough = both.sum(axis=0) >= WEEK * DAY
+    return bool((week[enough] < NEARER * day[enough]).any())
 
 
 def mean_cycle(values: FloatArray, period: int) -> FloatArray:

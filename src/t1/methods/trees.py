@@ -19,6 +19,7 @@ from t1.data.scale import Scaler
 from t1.methods.base import Fill, Learning, LeftOut, Pace
 from t1.methods.forest import Forest, Growth
 from t1.methods.regression import RegressionFill
+from t1.methods.seasons import DAY, WEEK
 from t1.panel import Panel
 
 HELPERS, CLOSE = 12, 4  # columns that tell another, and those of them that also do in the rows beside
@@ -26,7 +27,6 @@ SHARE = 0.25  # of the rows that are hidden at a time to learn from
 FEWEST_COPIES = 4  # times that they are: a cell in another gap is as good as another cell
 FEWEST = 60  # cells from which trees are grown
 USUAL_GAPS = np.array([1, 1, 1, 4, 24])  # lengths for a column without gaps
-DAY = 24  # rows of a season from which on it may be a day: which one of seven then matters, where people live
 RARE = 0.01  # the share of misses, at each end, that are taken for the largest of the others
 MOST_DEVIATIONS = 1e6  # of a feature: what is further out is no number that 32 bits can tell apart
 LONG = 100.0  # seconds of a budget from which on more is learned: with less, T1 makes more of the time
@@ -150,7 +150,7 @@ class _Surroundings:
         row = np.arange(panel.n_rows) - self.first + np.repeat(panel.phase, sizes)
         cycle = row / np.repeat(period, sizes)
         self.phase = np.mod(cycle, 1.0)
-        self.day = np.where(np.repeat(period, sizes) >= DAY, np.floor(np.mod(cycle, 7.0)), 0.0)
+        self.day = np.where(np.repeat(period, sizes) >= DAY, np.floor(np.mod(cycle, WEEK)), 0.0)
 
     def helpers(self) -> IntArray:
         """Of each column the others (vars, helpers), those most correlated with it first."""

@@ -11,7 +11,7 @@ from t1.arrays import BoolArray
 from t1.errors import InputError
 from t1.fill.circle import unwind
 from t1.fill.judged import JudgedFill
-from t1.methods.t1 import T1Fill
+from t1.methods.t1 import TUNED, T1Fill
 from t1.panel import Panel
 from t1.sense.cells import choose_cells
 from t1.sense.columns import column_worth
@@ -48,7 +48,7 @@ def sense_panel(
         raise InputError(
             f"a budget is a whole number of cells, got {budget!r}", cure="Give 20.", option="budget"
         )
-    t1s = [m for m in judged.methods if isinstance(m, T1Fill)]
+    t1s = [m for m in judged.methods if isinstance(m, T1Fill) and m.name in (T1Fill.name, TUNED)]
     if not t1s:
         raise InputError(
             "the fill has no T1, whose intervals say where to measure", cure="Fit without choosing a method."
