@@ -30,8 +30,8 @@ DATE = re.compile(
     rb"|\d{1,2}[- ][A-Za-z]{3,9}[- ,]+\d{2,4}.*|[A-Za-z]{3,9} \d{1,2},? \d{4}.*|\d{4}-[A-Za-z]{3}-\d{1,2}.*"
 )
 TOTALS = re.compile(
-    rb"(grand |sub-?)?(total|sum|mean|average|avg|min|max|minimum|maximum|median|count|std|summe|mittel\w*|gesamt"
-    rb"|moyenne|totaal|totale|media)\b",
+    rb"(grand |sub-?)?(total|sum|summary|mean|average|avg|min|max|minimum|maximum|median|count|std|summe|mittel\w*"
+    rb"|gesamt|moyenne|totaal|totale|media)\b",
     re.IGNORECASE,
 )
 

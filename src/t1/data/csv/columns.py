@@ -86,6 +86,15 @@ class TextSheet:
         """Free the memory of the texts that were kept."""
         self._kept.clear()
 
+    @property
+    def texts_at(self) -> list[int]:
+        """Where the columns are that are left alone because they hold text."""
+        return [
+            j
+            for j, name in enumerate(self.names)
+            if self.passed_through.get(name, "").startswith("holds text")
+        ]
+
     def find_ids(self, time: TimeColumns | None) -> tuple[tuple[int, ...], AnyArray | None]:
         """The columns that tell series apart, and each row's id."""
         at = self.choice.id
