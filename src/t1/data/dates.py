@@ -18,6 +18,7 @@ from t1.data.time_format import DAY, DAY_COUNTS, UNITS, TimeFormat, from_decimal
 from t1.errors import InputError
 
 DATED = re.compile(r"date|time|day|datum|fecha|jour|tag(?![a-z])", re.IGNORECASE)  # a name that says when
+EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")  # of numbers as large as epochs
 TIME_NAMES = frozenset(
     [
         "time",

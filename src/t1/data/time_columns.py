@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 import numpy as np
 
@@ -74,6 +75,16 @@ def read_clocks(texts: Sequence[str]) -> Dates | None:
     if np.isnat(read.times).any():
         return None
     return replace(read, format=replace(read.format, pattern=read.format.pattern.partition(" ")[2]))
+
+
+def cell_text(cell: object) -> str:
+    """A typed cell as text: what a clock or a time that went by (4 days, 5:00) would be written as in a text table."""
+    if cell is None:
+        return ""
+    if isinstance(cell, timedelta) and not cell.microseconds and cell >= timedelta(0):
+        seconds = cell.days * 86_400 + cell.seconds
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return str(cell)
 
 
 def part_of(name: str) -> str | None:

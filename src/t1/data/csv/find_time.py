@@ -12,6 +12,7 @@ from t1.arrays import BoolArray, FloatArray
 from t1.data.clocks import combine, find_clock
 from t1.data.date_parts import find_parts
 from t1.data.dates import (
+    EPOCH_NAME,
     Dates,
     is_time_name,
     looks_like_dates,
@@ -28,7 +29,6 @@ from t1.errors import InputError
 if TYPE_CHECKING:
     from t1.data.csv.columns import TextSheet
 
-EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")
 COUNT_NAMES = ("t", "elapsed", "elapsed_time", "time_s", "time (s)", "time [s]", "seconds", "t (s)", "t [s]")
 STAMP = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])([0-5]\d([0-5]\d)?)?")
 DATED = re.compile(r"dat(e|um|a)?(?![a-z])|day|tag(?![a-z])|fecha|jour|ymd", re.IGNORECASE)
