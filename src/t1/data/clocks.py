@@ -29,6 +29,8 @@ RANGE = re.compile(
     r"(?P<start>\d{1,2}(?P<minute>:\d{2})?)(?P<between>\s*(?:[-–—/]|to|bis|à)\s*)(?P<end>\d{1,2}(?(minute):\d{2}))"
 )
 HOURS = re.compile(r"(?P<H>\d{1,2})(?P<gap> ?)(?:h(?P<M>\d{2})?|(?P<half>[AaPp][Mm]))")  # 0h30, 09 h, 12 AM
+AUTUMN = re.compile(r"(\d{1,2}:\d{2}(?::\d{2})?) ?[AB]")  # the hour that comes twice: 02:00A, 02:00B
+SELDOM = 0.1  # of the rows at most are of it
 OWN_CLOCK = re.compile(r"[T ]\d{1,2}[:.]\d{2}.*")  # behind a date
 PART_NAME = re.compile(
     r"hour|period|interval|slot|block|stunde|hora\b|heure|uur|(?<![a-z])(h[eb]|hr|sp|ptu|mtu)(?![a-z])",
@@ -118,11 +120,14 @@ def _clock_of(
             texts = source.texts(j)
             if texts and all(CLOCK.fullmatch(text) for text in texts):
                 return _with_texts(source, (date, j), dates)
+            if texts and (plain := _without_letters(texts)) is not None:
+                same = _with_column(source, j, plain)
+                return _with_texts(same, (date, j), dates)
             if texts and all(RANGE.fullmatch(text) for text in texts):
                 return _with_ranges(source, (date, j), dates)
             if texts and all(HOURS.fullmatch(text) for text in texts):
                 return _with_hours(source, (date, j), dates)
-        elif part_of(source.names[j]) in ("hour", "hhmm", "clock"):
+        elif part_of(source.names[j]) in ("hour", "hhmm", "clock") or _is_padded(source, j):
             which = "hhmm" if _is_hhmm(source, j) else "hour"
             found = compose(source, {"date": date, which: j}, dates)
             if found is not None and len(found.at) > 1:
@@ -258,6 +263,26 @@ def _only_blurs(times: TimeArray, dates: TimeArray) -> bool:
 
 def _distinct(times: AnyArray) -> int:
     return len(np.unique(times))
+
+
+def _with_column(source: TimeSource, at: int, texts: list[str]) -> TimeSource:
+    """The same columns, one of them with other cells."""
+    return replace(source, texts=lambda j: texts if j == at else source.texts(j))
+
+
+def _without_letters(texts: Sequence[str]) -> list[str] | None:
+    """Clocks without the letter that tells the two hours of autumn apart; None where it is no such column."""
+    plain = [AUTUMN.sub(r"\1", text) for text in texts]
+    seldom = sum(a != b for a, b in zip(plain, texts, strict=True)) <= SELDOM * len(texts)
+    return plain if seldom and all(CLOCK.fullmatch(text) for text in plain) else None
+
+
+def _is_padded(source: TimeSource, j: int) -> bool:
+    """Whether numbers are clocks without a colon, all of four digits: 0000, 0030, 2330."""
+    first = source.texts(j)[:1]
+    if not first or not re.fullmatch(r"[01]\d[0-5]\d|2[0-4][0-5]\d", first[0]) or not _is_hhmm(source, j):
+        return False
+    return all(re.fullmatch(r"\d{4}", text) for text in source.texts(j))
 
 
 def _is_hhmm(source: TimeSource, j: int) -> bool:

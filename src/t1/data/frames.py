@@ -15,6 +15,7 @@ from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
 from t1.data.blocks import column_blocks
 from t1.data.ids import (
     contradicting,
+    in_blocks,
     join_ids,
     may_name_series,
     number_that_tells,
@@ -88,7 +89,7 @@ class Frame:
         dtypes = [frame[name].dtype for name in frame.columns]
         given = [] if id is None else [id] if isinstance(id, str) else list(id)
         id_at = tuple(_find(name, names, "id") for name in given)
-        if not id_at and times is not None:
+        if not id_at:
             id_at = _tell_apart(frame, names, times, but=(*time_at, *(chosen or ())))
         numeric = [
             j
@@ -216,20 +217,21 @@ def _empty_cells(frame: nw.DataFrame[Any], names: Sequence[str], at: Sequence[in
 
 
 def _tell_apart(
-    frame: nw.DataFrame[Any], names: Sequence[str], times: TimeArray, but: tuple[int, ...]
+    frame: nw.DataFrame[Any], names: Sequence[str], times: TimeArray | None, but: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """The columns that tell series apart where times repeat: of text, or of whole numbers."""
+    """The columns of text or whole numbers that tell apart what has the same time, or, without one, blocks of rows."""
     free = [j for j in range(len(names)) if j not in but]
     dtypes = [frame[name].dtype for name in frame.columns]
     numeric = {j: partial(_numbers, frame, j) for j in free if dtypes[j].is_numeric()}
-    again = repeated(times)
+    again = 0 if times is None else repeated(times)
     words = [
         j
         for j in free
         if dtypes[j] in WORDS or (j in numeric and may_name_series(names[j], numeric[j], again))
     ]
-    at = tell_apart(times, {j: (names[j], lambda j: _texts(frame, j)) for j in words})
-    if at or not again:
+    columns = {j: (names[j], lambda j: _texts(frame, j)) for j in words}
+    at = in_blocks(columns) if times is None else tell_apart(times, columns)
+    if at or times is None or not again:
         return at
     return number_that_tells(times, {j: numbers() for j, numbers in numeric.items()})
 

@@ -14,7 +14,15 @@ from t1.data.clocks import combined, find_clock
 from t1.data.data_file import Choice, choose
 from t1.data.date_parts import find_parts
 from t1.data.dates import EPOCH_NAME, Dates, is_time_name, may_be_a_code, read_dates, read_numeric_dates
-from t1.data.ids import join_ids, may_name_series, number_that_tells, repeated, tell_apart, told_series
+from t1.data.ids import (
+    in_blocks,
+    join_ids,
+    may_name_series,
+    number_that_tells,
+    repeated,
+    tell_apart,
+    told_series,
+)
 from t1.data.lone_clocks import find_lone_clock
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
@@ -210,6 +218,15 @@ def _find_ids(
             at = number_that_tells(time.times, {j: numbers() for j, numbers in numeric.items()})
         if at:
             said.append(told_series((table.column_names[j] for j in at), time.times))
+    if not at and time is None and not choice.named:
+        kinds = table.schema.types
+        numeric = {
+            j: partial(numbers_of, pa, table.column(j)) for j in range(len(kinds)) if is_numeric(pa, kinds[j])
+        }
+        named = [j for j in numeric if may_name_series(table.column_names[j], numeric[j], 0)]
+        words = [j for j in range(len(kinds)) if j in named or _is_text(pa, kinds[j])]
+        at = in_blocks({j: (table.column_names[j], texts) for j in words})
+        said += [told_series((table.column_names[j] for j in at), None)] if at else []
     if not at:
         return (), None, said
     return at, join_ids(map(texts, at)), said

@@ -148,7 +148,11 @@ def _from_wide(file: DataFile, *, numbered: bool = False) -> Reshaped:
     at = [k for k, name in enumerate(file.columns) if times is None or DATED.match(name)]
     if times is not None:
         _refuse_texts(file)
-    texts = [file.texts(name) for name in file.all_columns if "text" in file.passed_through.get(name, "")]
+    texts = [
+        file.texts(name)
+        for name in file.all_columns
+        if name in file.id_columns or "text" in file.passed_through.get(name, "")
+    ]
     labels = [" / ".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
     n_rows, n_columns = file.values.shape
     names = _unique(labels or [f"row {i + 1}" for i in range(n_rows)])
@@ -172,7 +176,7 @@ def _from_wide(file: DataFile, *, numbered: bool = False) -> Reshaped:
             SERIES_IN_ROWS
             if times is None
             else "a wide table: a column for each date, filled along the rows",
-            *file.said,
+            *(text for text in file.said if "series of its own" not in text),
         ),
         sentinels=file.sentinels,
         kind=file.kind,

@@ -69,6 +69,12 @@ class TimeSource:
     numbers: Callable[[int], FloatArray | None]  # None for a column of text
 
 
+def are_mostly_clocks(texts: Sequence[str]) -> bool:
+    """Whether texts are clocks but for a few, which may be the hour that comes twice in autumn: 02:00B."""
+    found = [CLOCK.match(text) is not None for text in texts if text]
+    return sum(found) > 0.9 * len(found)
+
+
 def read_clocks(texts: Sequence[str]) -> Dates | None:
     """Clocks such as 18:00 as times of 1 January 1970, and how they are written; None where one is no clock."""
     read = read_dates([f"1970-01-01 {text}" for text in texts])

@@ -24,10 +24,18 @@ from t1.data.csv.styles import (
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
-from t1.data.ids import join_ids, may_name_series, number_that_tells, repeated, tell_apart, told_series
+from t1.data.ids import (
+    in_blocks,
+    join_ids,
+    may_name_series,
+    number_that_tells,
+    repeated,
+    tell_apart,
+    told_series,
+)
 from t1.data.reading import Reading
 from t1.data.suspicions import WHY_BLANK, blank_may_mean, told_blank, told_empty, told_nothing
-from t1.data.time_columns import TimeColumns, TimeSource
+from t1.data.time_columns import TimeColumns, TimeSource, are_mostly_clocks
 from t1.errors import InputError
 
 SOME = 50  # rows for a quick look
@@ -108,6 +116,10 @@ class TextSheet:
                 at = number_that_tells(time.times, numbers)
             if at:
                 self.said.append(told_series((self.names[j] for j in at), time.times))
+        if not at and time is None and not self.choice.named:
+            named = [j for j in range(len(self.names)) if self.named and self._may_tell_apart(j, 0)]
+            at = in_blocks({j: (self.names[j], self.all_texts) for j in named})
+            self.said += [told_series((self.names[j] for j in at), None)] if at else []
         if not at:
             return (), None
         ids = join_ids(map(self.all_texts, at))
@@ -117,9 +129,12 @@ class TextSheet:
         return at, ids
 
     def _may_tell_apart(self, j: int, again: int) -> bool:
-        """Whether a column is text, or whole numbers under the name of an id; `again`: rows whose stamp repeats."""
+        """Whether a column is text, or whole numbers under the name of an id; `again`: rows whose stamp repeats.
+
+        A clock that could not be read tells no series apart: those would go from day to day at one hour.
+        """
         if self.numbers.n_texts[j]:
-            return bool(again) or self._is_text(j)
+            return (bool(again) or self._is_text(j)) and not are_mostly_clocks(self.texts(j, SOME))
         return may_name_series(self.names[j], lambda: self.whole_column(j), again)
 
     def find_numeric(self, taken: tuple[int, ...]) -> list[int]:
