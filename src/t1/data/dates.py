@@ -14,6 +14,7 @@ from t1.arrays import FloatArray, TimeArray
 from t1.data.date_patterns import COMPACT, YEAR_FIRST, YEAR_LAST, parse, patterns, style, zone_offset
 from t1.data.excel_days import are_excel_days, from_excel_days
 from t1.data.julian_days import are_year_days, from_day_counts, julian_unit, says_julian
+from t1.data.periods import roman_periods
 from t1.data.time_format import DAY, DAY_COUNTS, UNITS, TimeFormat, from_decimal_years, shifted, shorter_forms
 from t1.errors import InputError
 
@@ -59,6 +60,7 @@ TIME_NAMES = frozenset(
 )
 EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 9.2e18))
 YEAR_MONTH = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])")  # 200401
+SHORT_STAMP = re.compile(r"\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d")  # 2401311200
 INTERVAL = re.compile(r"(?P<start>.*\d{1,2}:\d{2}.*?)(?P<between> ?/ ?| ?[-–] | to | bis )(?P<end>.*\d.*)")
 NAT = np.datetime64("NaT", "ns")
 MOST_FORMS = 3  # ways to write a column that are tried: with a clock, with seconds, with a fraction
@@ -104,6 +106,10 @@ def read_dates(texts: Sequence[str], *, day_first: bool | None = None, pattern: 
         )
     if (interval := INTERVAL.fullmatch(sample)) and looks_like_dates([interval["start"]]):
         return _read_intervals(texts, interval["between"], day_first)
+    if (roman := roman_periods(texts)) is not None:
+        dates = read_dates(roman)
+        bare = re.sub("[SQM](?=%[hqm])", "", dates.format.pattern)
+        return replace(dates, format=replace(dates.format, pattern=bare, roman=True, bare=frozenset()))
     found = [_read_in(texts, *each) for each in patterns(sample, day_first)]
     for _ in range(MOST_FORMS):
         # the first cell may lack what others have: a clock, seconds, fractions of one
@@ -115,8 +121,8 @@ def read_dates(texts: Sequence[str], *, day_first: bool | None = None, pattern: 
     most = max((one.count for one in found), default=0)
     if not most:
         return Dates(np.full(len(texts), NAT), TimeFormat())
-    best = [one for one in found if one.count == most]
-    note = ""
+    best = _without_years_first([one for one in found if one.count == most])
+    note = "year first, which makes the steps regular" if best[0].pattern.startswith("%y") else ""
     if len(best) > 1:
         note = "day first" if best[0].day_first else "month first"
         if regularity(best[1].times) > regularity(best[0].times):
@@ -148,6 +154,15 @@ class _Guess:
     @property
     def day_first(self) -> bool:
         return self.pattern.index("%d") < self.pattern.index("%m")
+
+
+def _without_years_first(best: list[_Guess]) -> list[_Guess]:
+    """Of dates such as 24/01/31 those with the year in front, if nothing else is as regular; else the others."""
+    years = [one for one in best if one.pattern.startswith("%y")]
+    others = [one for one in best if not one.pattern.startswith("%y")]
+    if not years or not others:
+        return best
+    return years if regularity(years[0].times) > max(regularity(one.times) for one in others) else others
 
 
 def _first_unread(texts: Sequence[str], found: Sequence[_Guess]) -> str:
@@ -223,6 +238,11 @@ def read_numeric_dates(
     if serial and are_excel_days(numbers):
         digits = max(len(text.partition(".")[2].strip()) for text in texts)
         return Dates(from_excel_days(numbers), TimeFormat(unit="excel day", fraction=digits))
+    if whole and len(texts) > 2 and all(SHORT_STAMP.fullmatch(text.strip()) for text in texts):
+        stamps = read_dates(texts, pattern="%y%m%d%H%M")
+        epochs = numbers.astype("M8[s]").astype("M8[ns]")
+        if not np.isnat(stamps.times).any() and regularity(stamps.times) > regularity(epochs):
+            return stamps
     size = np.nanmedian(np.abs(numbers)) if len(numbers) else 0.0
     for unit, low, high in EPOCHS:
         if whole and low <= size < high and (np.abs(numbers) < high).all():

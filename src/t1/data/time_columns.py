@@ -29,7 +29,7 @@ WORDS = {
     "clock": "time clock uhrzeit zeit hora heure",
 }
 PARTS = {word: part for part in reversed(WORDS) for word in WORDS[part].split()}
-CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?(\s?[AaPp](\.\s?)?[Mm]\.?)?")
+CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?(\s?[AaPp]((\.\s?)?[Mm]\.?)?)?")
 
 
 @dataclass(frozen=True)
