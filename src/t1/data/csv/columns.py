@@ -150,6 +150,10 @@ class TextSheet:
                 self.passed_through[name] = "is named like a time (to have it filled, name it: columns)"
             elif self._nameless(j) and not n_texts and not n_numbers:
                 self.passed_through[name] = "is empty and has no name"
+            elif not n_texts and not n_numbers and {*self.texts(j)} == {"M"}:
+                self.passed_through[name] = (
+                    "holds text ('M' in every row)"  # monthly; elsewhere it means missing
+                )
             elif (n_texts or j in self.grouped) and not self._read_style(j):
                 self._refuse_mixed(j)
                 row = int(self.numbers.first_text[j])
