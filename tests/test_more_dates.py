@@ -118,3 +118,11 @@ def test_a_clock_with_one_letter_beside_its_date(put):
     np.testing.assert_array_equal(file.time, HOURS.to_numpy("M8[ns]"))
     texts = [line.split("\t")[:2] for line in lines[2:]]
     assert [list(pair) for pair in zip(*file.time_at.write(file.time), strict=True)] == texts
+
+
+@pytest.mark.parametrize("pattern", ["%y/%m/%d %H:%M", "%d/%m/%y %H:%M"])
+def test_in_a_long_column_some_rows_tell_whether_the_year_is_in_front(pattern):
+    times = pd.date_range("2024-01-01", periods=9000, freq="10min")
+    dates = read_dates(times.strftime(pattern).tolist())
+    assert dates.format.pattern == pattern
+    np.testing.assert_array_equal(dates.times, times.to_numpy("M8[ns]"))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from t1.arrays import FloatArray, TimeArray
-from t1.data.date_patterns import COMPACT, YEAR_FIRST, YEAR_LAST, parse, patterns, style, zone_offset
+from t1.data.date_patterns import COMPACT, YEAR_FIRST, YEAR_LAST, Pattern, parse, patterns, style, zone_offset
 from t1.data.excel_days import are_excel_days, from_excel_days
 from t1.data.julian_days import are_year_days, from_day_counts, julian_unit, says_julian
 from t1.data.periods import roman_periods
@@ -63,6 +63,7 @@ YEAR_MONTH = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])")  # 200401
 SHORT_STAMP = re.compile(r"\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d")  # 2401311200
 INTERVAL = re.compile(r"(?P<start>.*\d{1,2}:\d{2}.*?)(?P<between> ?/ ?| ?[-–] | to | bis )(?P<end>.*\d.*)")
 NAT = np.datetime64("NaT", "ns")
+SOME = 1000  # rows that tell which patterns are worth trying
 MOST_FORMS = 3  # ways to write a column that are tried: with a clock, with seconds, with a fraction
 
 
@@ -110,7 +111,7 @@ def read_dates(texts: Sequence[str], *, day_first: bool | None = None, pattern: 
         dates = read_dates(roman)
         bare = re.sub("[SQM](?=%[hqm])", "", dates.format.pattern)
         return replace(dates, format=replace(dates.format, pattern=bare, roman=True, bare=frozenset()))
-    found = [_read_in(texts, *each) for each in patterns(sample, day_first)]
+    found = [_read_in(texts, *each) for each in _likely(texts, patterns(sample, day_first))]
     for _ in range(MOST_FORMS):
         # the first cell may lack what others have: a clock, seconds, fractions of one
         unread = _first_unread(texts, found)
@@ -154,6 +155,15 @@ class _Guess:
     @property
     def day_first(self) -> bool:
         return self.pattern.index("%d") < self.pattern.index("%m")
+
+
+def _likely(texts: Sequence[str], every: list[Pattern]) -> list[Pattern]:
+    """The patterns to try: of a long column one with two digits of a year in front only if some of the rows say so."""
+    others = [each for each in every if not each[0].startswith("%y")]
+    if len(texts) < 2 * SOME or len(others) in (0, len(every)):
+        return every
+    some = read_dates(texts[:: len(texts) // SOME])
+    return every if some.format.pattern.startswith("%y") else others
 
 
 def _without_years_first(best: list[_Guess]) -> list[_Guess]:

@@ -21,11 +21,13 @@ def find_events(
     `values` (rows, vars) are the columns to fill, `marks` those of text. Events are rows before the first and after
     the last measurement. Between them they are rows off the step of the others: a remark on it is one about a gap.
     """
+    if not marks:
+        return None
     silent: BoolArray = np.asarray(np.isnan(values).all(axis=1))
     if not silent.any() or silent.all():
         return None
     marked = np.zeros(silent.shape, dtype=np.bool_)
-    for i in np.flatnonzero(silent).tolist() if marks else ():
+    for i in np.flatnonzero(silent).tolist():
         marked[i] = any(look(cells.cell(i, j)) is not CellLook.MISSING for j in marks)
     events: BoolArray = marked & (_outside(silent) | _off_step(times, marked))
     return events if events.any() else None
