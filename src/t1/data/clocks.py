@@ -127,6 +127,11 @@ def _clock_of(
                 return _with_ranges(source, (date, j), dates)
             if texts and all(HOURS.fullmatch(text) for text in texts):
                 return _with_hours(source, (date, j), dates)
+        elif (clocks := _six_digits(source, j)) is not None:
+            found = _with_texts(_with_column(source, j, clocks), (date, j), dates)
+            strip = any(len(text) < 6 for text in source.texts(j))
+            own = None if found is None else replace(found.formats[1], pattern="%H%M%S", strip=strip)
+            return None if found is None or own is None else replace(found, formats=(found.formats[0], own))
         elif part_of(source.names[j]) in ("hour", "hhmm", "clock") or _is_padded(source, j):
             which = "hhmm" if _is_hhmm(source, j) else "hour"
             found = compose(source, {"date": date, which: j}, dates)
@@ -275,6 +280,19 @@ def _without_letters(texts: Sequence[str]) -> list[str] | None:
     plain = [AUTUMN.sub(r"\1", text) for text in texts]
     seldom = sum(a != b for a, b in zip(plain, texts, strict=True)) <= SELDOM * len(texts)
     return plain if seldom and all(CLOCK.fullmatch(text) for text in plain) else None
+
+
+def _six_digits(source: TimeSource, j: int) -> list[str] | None:
+    """The clocks of numbers such as 093000, if all have six digits or the column is called time; None otherwise."""
+    numbers = whole_numbers(source, j, 0, 235_959)
+    if numbers is None or numbers.max() <= 2400:
+        return None
+    hours, minutes, seconds = numbers // 10_000, numbers // 100 % 100, numbers % 100
+    told = part_of(source.names[j]) in ("clock", "hhmm") or all(len(text) == 6 for text in source.texts(j))
+    if not told or minutes.max() > 59 or seconds.max() > 59:
+        return None
+    parts = zip(hours.tolist(), minutes.tolist(), seconds.tolist(), strict=True)
+    return [f"{hour:02}:{minute:02}:{second:02}" for hour, minute, second in parts]
 
 
 def _is_padded(source: TimeSource, j: int) -> bool:

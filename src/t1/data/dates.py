@@ -13,7 +13,7 @@ import pandas as pd
 from t1.arrays import FloatArray, TimeArray
 from t1.data.date_patterns import COMPACT, YEAR_FIRST, YEAR_LAST, Pattern, parse, patterns, style, zone_offset
 from t1.data.excel_days import are_excel_days, from_excel_days
-from t1.data.julian_days import are_year_days, from_day_counts, julian_unit, says_julian
+from t1.data.julian_days import are_short_year_days, are_year_days, from_day_counts, julian_unit, says_julian
 from t1.data.periods import roman_periods
 from t1.data.time_format import DAY, DAY_COUNTS, UNITS, TimeFormat, from_decimal_years, shifted, shorter_forms
 from t1.errors import InputError
@@ -63,6 +63,9 @@ YEAR_MONTH = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])")  # 200401
 SHORT_STAMP = re.compile(r"\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d")  # 2401311200
 INTERVAL = re.compile(r"(?P<start>.*\d{1,2}:\d{2}.*?)(?P<between> ?/ ?| ?[-–] | to | bis )(?P<end>.*\d.*)")
 NAT = np.datetime64("NaT", "ns")
+MOST_YEAR_DAY = (
+    33_000  # 23152 is a day of 2023, not of 1963; as days of Excel's, numbers from here on are from 1990
+)
 SOME = 1000  # rows that tell which patterns are worth trying
 MOST_FORMS = 3  # ways to write a column that are tried: with a clock, with seconds, with a fraction
 
@@ -236,6 +239,10 @@ def read_numeric_dates(
         return read_dates(texts, pattern="%Y%m")
     if whole and serial and are_year_days(texts):
         return read_dates(texts, pattern="%Y%j")
+    if whole and numbers.max() < MOST_YEAR_DAY and are_short_year_days(texts, name):
+        dates = read_dates(texts, pattern="%y%j")
+        if not np.isnat(dates.times).any():
+            return dates
     if (unit := julian_unit(name, numbers)) is not None:
         digits = max(len(text.partition(".")[2].strip()) for text in texts)
         return Dates(from_day_counts(numbers, unit, digits), TimeFormat(unit=unit, fraction=digits))

@@ -12,27 +12,10 @@ MARKERS = (
     *("-", "--", "---", "?", ".", "MM", "M", "ND", "n.a.", "#VALUE!", "#DIV/0!", "#REF!", "#NUM!", "#NAME?"),
     *("unavailable", "unknown", "missing", "none", "Null", "(null)", r"\N", "n/d", "na", "Nan", ":"),
     *("no data", "No Data", "No data", "NO DATA", "nodata", "NoData", "NODATA", "n.d.", "k.A."),
-    # ENTSO-E, Bloomberg, and what the historian PI writes where it has no value
-    *(
-        "n/e",
-        "N/E",
-        "#N/A N/A",
-        "#N/A Field Not Applicable",
-        "Bad Input",
-        "Bad Data",
-        "I/O Timeout",
-        "Comm Fail",
-    ),
-    *(
-        "Pt Created",
-        "No Sample",
-        "Intf Shut",
-        "Scan Off",
-        "Scan Timeout",
-        "Not Connect",
-        "Out of Serv",
-        "Calc Failed",
-    ),
+    # ENTSO-E, JMA, Bloomberg, and what the historian PI writes where it has no value
+    *("n/e", "N/E", "//", "///", "#N/A N/A", "#N/A Field Not Applicable"),
+    *("Bad Input", "Bad Data", "I/O Timeout", "Comm Fail", "Pt Created", "No Sample", "Intf Shut"),
+    *("Scan Off", "Scan Timeout", "Not Connect", "Out of Serv", "Calc Failed"),
     *("..", "...", "…", "***", "****", "*****"),
 )
 MISSING_TEXTS = frozenset({b"", *(marker.encode() for marker in MARKERS)})

@@ -161,7 +161,9 @@ class TextSheet:
                     f"holds text ({self._show(row, j)!r} on line {self.cells.line(row)})"
                 )
                 blanks = len(self.numbers.values) - n_texts - n_numbers
-                if blanks:
+                if n_numbers > n_texts:
+                    self.problems.append(self._told_mixed(j))
+                elif blanks:
                     self.problems.append(told_empty(name, "text", blanks))
             elif not self.choice.named and self._is_stamp(j):
                 self.passed_through[name] = "holds time stamps"
@@ -285,6 +287,8 @@ class TextSheet:
             texts = self._codes(j, mostly)
             more = f", or have cells with {', '.join(map(repr, texts))} filled (missing_values)"
             more += f": give {' '.join(map(repr, texts))}" if len(texts) > 1 else ""
+        if row and self.cells.line(row) > self.cells.line(row - 1) + 1:
+            more += f"; if another table begins on line {self.cells.line(row)}, take that out of the file"
         raise InputError(
             f"column {name!r} holds {what}{text!r} on line {self.cells.line(row)}, where a number was "
             f"expected ({n_numbers} cells are numbers, {n_texts} are not).",
@@ -292,10 +296,19 @@ class TextSheet:
             option="exclude",
         )
 
-    def _codes(self, first: int, mostly: int) -> list[str]:
-        """The first few different texts without a digit in this and all columns that are refused as it is."""
+    def _told_mixed(self, j: int) -> str:
+        """What is said of a column of numbers and too many texts to be mistakes."""
+        texts = self._codes(j, MOSTLY, only=True)
+        more = f" If {' and '.join(map(repr, texts))} mean missing, say so (missing_values)." if texts else ""
+        return (
+            f"column {self.names[j]!r} holds {self.numbers.n_numbers[j]} numbers and {self.numbers.n_texts[j]} texts, "
+            f"so it is left alone.{more}"
+        )
+
+    def _codes(self, first: int, mostly: int, *, only: bool = False) -> list[str]:
+        """The first few different texts without a digit in this and, but for `only`, all columns refused as it is."""
         found: dict[str, None] = {}
-        for j in [first, *(j for j in sorted(self.choice.wanted) if j > first)]:
+        for j in [first] if only else [first, *(j for j in sorted(self.choice.wanted) if j > first)]:
             n_texts, n_numbers = int(self.numbers.n_texts[j]), int(self.numbers.n_numbers[j])
             if not n_texts or (j != first and n_numbers < mostly * n_texts):
                 continue

@@ -189,7 +189,10 @@ def drop_strays(
             raise InputError(
                 f"line {line_at(data, int(starts[i]), newline)} has {counts[i]} cells, "
                 f"the table has {layout.width} columns.",
-                cure="Correct the line (quote a cell that holds the separator), or name the right separator "
+                cure="Between blanks an empty cell cannot be seen: write NA into it, or save the table with another "
+                "separator."
+                if layout.separator == BLANKS and counts[i] < layout.width
+                else "Correct the line (quote a cell that holds the separator), or name the right separator "
                 "(separator).",
                 option="separator",
             )
