@@ -257,3 +257,12 @@ def test_messages_say_what_may_be_wrong(put):
     with pytest.raises(InputError, match="line 42 has 2 cells") as caught:
         read_file(put("\n".join(["date time x", *blank]) + "\n", "in.txt"))
     assert "write NA" in caught.value.cure
+
+
+def test_commas_of_two_kinds_are_refused(put):
+    """A row with an empty cell had its numbers in other columns, and those were filled."""
+    rows = [f"{t:%Y-%m-%d %H:%M}, {x(i).replace('.', ',')}, {i % 7},25" for i, t in enumerate(HOURS)]
+    with pytest.raises(InputError, match="3 names stand above rows with more commas"):
+        read_file(put("\n".join(["time, a, b", *rows]) + "\n"))
+    points = [f"{t:%Y-%m-%d %H:%M}, {x(i)}, {i % 7}.25" for i, t in enumerate(HOURS)]
+    assert read_file(put("\n".join(["time, a, b", *points]) + "\n")).columns == ("a", "b")

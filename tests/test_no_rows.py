@@ -104,3 +104,18 @@ def test_a_remark_on_a_gap_is_no_event(put):
     lines[31] += "power failure"
     file = read_file(put("\n".join(lines) + "\n"))
     assert file.values.shape == (72, 2) and np.isnan(file.values[30]).all()
+
+
+def test_many_rows_at_the_end_are_to_be_filled_whatever_stands_beside_them(put):
+    lines = [f"{NAMES},remark", *(f"{row}," for row in ROWS[:60]), *(f"{t},,,expected" for t in HOURS[60:])]
+    file = read_file(put("\n".join(lines) + "\n"))
+    assert file.values.shape == (72, 2) and np.isnan(file.values[60:]).all()
+
+
+@pytest.mark.parametrize("month", ["d\u00e9cembre 2009", "grudzie\u0144 2009"])
+def test_a_month_without_a_measurement_is_a_row(put, month):
+    names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov"]
+    lines = ["month,x,y", *(f"{name} {year},{year % 7}.5,1" for year in (2008, 2009) for name in names)]
+    text = "\n".join([*lines, f"{month},,", "Jan 2010,3.5,1", "Feb 2010,3.5,1"]) + "\n"
+    file = read_file(put(text.encode("utf-8")))
+    assert len(file.values) == 25

@@ -10,6 +10,7 @@ from t1.arrays import BoolArray, FloatArray, TimeArray
 from t1.data.csv.cells import CellLook, look
 from t1.data.csv.scan import Cells
 
+MOST = 5  # rows of events at either end that are on the step of the others: more may be what is to be filled
 SELDOM = 0.2  # of the rows at most have a text in a column of events
 
 
@@ -18,8 +19,8 @@ def find_events(
 ) -> BoolArray | None:
     """The rows (rows,) in which nothing was measured, and a column of text has one; None if there are none.
 
-    `values` (rows, vars) are the columns to fill, `marks` those of text. Events are rows before the first and after
-    the last measurement. Between them they are rows off the step of the others: a remark on it is one about a gap.
+    `values` (rows, vars) are the columns to fill, `marks` those of text. Events are few rows before the first and
+    after the last measurement, and any off the step of the others: a remark on it is one about a gap.
     """
     if not marks:
         return None
@@ -40,10 +41,11 @@ def told_events(n: int) -> str:
 
 
 def _outside(silent: BoolArray) -> BoolArray:
-    """The rows before the first measurement and after the last one."""
+    """The rows before the first measurement and after the last one, where they are few."""
     seen = np.flatnonzero(~silent)
     rows = np.arange(len(silent))
-    return np.asarray((rows < seen[0]) | (rows > seen[-1]))
+    before, after = rows < seen[0], rows > seen[-1]
+    return np.asarray((before & (before.sum() <= MOST)) | (after & (after.sum() <= MOST)))
 
 
 def _off_step(times: TimeArray | None, events: BoolArray) -> BoolArray:

@@ -5,6 +5,8 @@ Each function takes lines out of `is_row` (lines,), in place, and says so.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,6 +25,8 @@ TOTAL_LETTERS = b"gtsmac"  # what the words for totals begin with
 MOST_SETTINGS = 30  # lines without a date above those with one
 MOST_SUMS = 3  # lines of sums below a table
 LEAST_WHOLE = 10  # rows without a cell less, beside which a last one is cut off
+
+WORD_AND_NUMBER = re.compile(rb"[^\s\d:]+[-. ]{0,2}\d{2,4}")
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -83,8 +87,12 @@ def _is_remark(cells: list[bytes], n_cells: int, layout: Layout) -> bool:
 
 
 def _stands_alone(cells: list[bytes]) -> bool:
-    """Whether nothing stands beside the first cell: a sheet saved as CSV has separators behind a remark as well."""
-    return len(cells) > 1 and not any(cell.strip(BLANK) for cell in cells[1:])
+    """Whether nothing stands beside the first cell: a sheet saved as CSV has separators behind a remark as well.
+
+    A month in an encoding or a language that is not known here (décembre 2020) is no remark.
+    """
+    month = WORD_AND_NUMBER.fullmatch(cells[0].strip(BLANK)) is not None
+    return len(cells) > 1 and not month and not any(cell.strip(BLANK) for cell in cells[1:])
 
 
 def drop_undated_start(
