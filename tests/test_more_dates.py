@@ -126,3 +126,22 @@ def test_in_a_long_column_some_rows_tell_whether_the_year_is_in_front(pattern):
     dates = read_dates(times.strftime(pattern).tolist())
     assert dates.format.pattern == pattern
     np.testing.assert_array_equal(dates.times, times.to_numpy("M8[ns]"))
+
+
+@pytest.mark.parametrize(
+    ("begin", "freq", "pattern"),
+    [("1955-01", "MS", "%b-%y"), ("1968-06-01", "D", "%d/%m/%y"), ("1960-02-01", "MS", "%d.%m.%y")],
+)
+def test_two_digits_of_a_year_before_1969(begin, freq, pattern):
+    times = pd.date_range(begin, periods=300, freq=freq)
+    texts = times.strftime(pattern).tolist()
+    dates = read_dates(texts)
+    np.testing.assert_array_equal(dates.times, times.to_numpy("M8[ns]"))
+    assert dates.format.write(dates.times) == texts
+
+
+def test_a_turn_of_the_century_stays_where_it_is():
+    times = pd.date_range("1990-01-01", periods=500, freq="MS")
+    np.testing.assert_array_equal(
+        read_dates(times.strftime("%b-%y").tolist()).times, times.to_numpy("M8[ns]")
+    )

@@ -100,3 +100,52 @@ def test_clocks_of_four_digits_beside_dates_without_names(put):
     file = read_file(put("\n".join(lines) + "\n", "in.txt"))
     np.testing.assert_array_equal(file.time, HOURS[:48].tz_localize(None).to_numpy("M8[ns]"))
     assert file.ids is None
+
+
+def grid(*, moved=False):
+    """Four points of a grid; the columns of numbers alone tell nothing."""
+    points = [(lat, lon) for lat in (50.25, -50.5) for lon in (8.0, -8.25)]
+    lines = ["valid_time,latitude,longitude (deg),t2m"]
+    for i, t in enumerate(HOURS[:48].tz_localize(None)):
+        for k, (lat, lon) in enumerate(points):
+            lines.append(f"{t},{lat},{lon + moved * i / 100},{'' if i in (7, 8) else 100 * k + i % 24}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("container", ["csv", "parquet", "frame"])
+def test_the_points_of_a_grid_are_series(put, tmp_path, container):
+    source = put(grid())
+    if container == "frame":
+        found = Frame.read(pd.read_csv(source))
+    elif container == "parquet":
+        pytest.importorskip("pyarrow")
+        pd.read_csv(source).to_parquet(tmp_path / "in.parquet", index=False)
+        found = read_file(tmp_path / "in.parquet")
+    else:
+        found = read_file(source)
+    assert found.id_columns == ("latitude", "longitude (deg)") and len(set(found.ids)) == 4
+
+
+def test_a_place_that_moves_is_no_point_of_a_grid(put):
+    file = read_file(put(grid(moved=True)))
+    assert file.ids is None
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("seconds_of_day", 3600), ("Minute of day", 60), ("secs since midnight", 3600)]
+)
+def test_seconds_and_minutes_of_a_day_are_its_clock(put, name, size):
+    local = HOURS[:48].tz_localize(None)
+    lines = [f"date,{name},x", *(f"{t:%Y-%m-%d},{t.hour * size},{x(i)}" for i, t in enumerate(local))]
+    file = read_file(put("\n".join(lines) + "\n"))
+    np.testing.assert_array_equal(file.time, local.to_numpy("M8[ns]"))
+    assert file.ids is None
+    assert file.time_at.write(file.time)[1] == [str(t.hour * size) for t in local]
+
+
+def test_an_hour_25_is_one_of_a_long_day_not_a_minute(put):
+    hours = HOURS.normalize()
+    count = pd.Series(range(240)).groupby(hours).cumcount() + 1
+    lines = [f"{t:%d.%m.%Y};{n};{x(i)}" for i, (t, n) in enumerate(zip(HOURS, count, strict=True))]
+    file = read_file(put("\n".join(["Datum;Stunde;x", *lines]) + "\n"))
+    assert np.median(np.diff(file.time)) == np.timedelta64(1, "h") and count.max() == 25

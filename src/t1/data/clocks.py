@@ -36,6 +36,9 @@ PART_NAME = re.compile(
     r"hour|period|interval|slot|block|stunde|hora\b|heure|uur|(?<![a-z])(h[eb]|hr|sp|ptu|mtu)(?![a-z])",
     re.IGNORECASE,
 )
+SINCE_MIDNIGHT = re.compile(
+    r"(sec|min)(ond|ute)?s?[ _]?(of|in|since)[ _]?(the[ _]?)?(day|midnight)", re.IGNORECASE
+)
 HOUR = DAY // 24
 USUAL_PARTS = {DAY: (24, 48, 96, 144, 288, 1440), HOUR: (4, 6, 12, 60)}  # where the name does not tell
 BESIDE = 8  # columns that are looked at, the nearest first
@@ -137,6 +140,13 @@ def _clock_of(
             found = compose(source, {"date": date, which: j}, dates)
             if found is not None and len(found.at) > 1:
                 return _finer(source, found, beside, named=named)
+    for j in beside:
+        if (
+            found := _since_midnight(
+                source, TimeColumns((date,), dates.times, (dates.format,), dates.note), j
+            )
+        ) is not None:
+            return found
     for j in beside:
         found = _with_parts(source, TimeColumns((date,), dates.times, (dates.format,)), j, DAY, named=named)
         if found is not None:
@@ -243,6 +253,18 @@ def _with_parts(
     return TimeColumns((*found.at, j), times, (*formats, own), found.note)
 
 
+def _since_midnight(source: TimeSource, found: TimeColumns, j: int) -> TimeColumns | None:
+    """Dates with the seconds or minutes of their day in a column that is called so."""
+    unit = SINCE_MIDNIGHT.search(source.names[j])
+    length = {"s": DAY // 86_400, "m": DAY // 1440}[unit[1][0].lower()] if unit else DAY
+    counts = whole_numbers(source, j, 0, DAY // length) if unit else None
+    if counts is None:
+        return None
+    own = TimeFormat(unit="part", part=(length, DAY, 0), offset=found.format.offset)
+    formats = (replace(found.formats[0], midnight=True), own)
+    return TimeColumns((*found.at, j), found.times + (counts * length).astype("m8[ns]"), formats, found.note)
+
+
 def _count_parts(times: TimeArray, numbers: IntArray, whole: int) -> int | None:
     """Into how many parts days or hours are divided, if numbers from 0 on run through all of them."""
     _, days = np.unique(times, return_inverse=True)
@@ -305,4 +327,4 @@ def _is_padded(source: TimeSource, j: int) -> bool:
 
 def _is_hhmm(source: TimeSource, j: int) -> bool:
     numbers = source.numbers(j)
-    return numbers is not None and bool(np.nanmax(numbers) > 24 and (numbers % 100 < 60).all())
+    return numbers is not None and bool(np.nanmax(numbers) >= 100 and (numbers % 100 < 60).all())

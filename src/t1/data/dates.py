@@ -139,7 +139,18 @@ def read_dates(texts: Sequence[str], *, day_first: bool | None = None, pattern: 
             note = "" if dotted and day_first is None else f"{note} (both orders are possible)"
     one = best[0]
     form = style(texts, one.times, one.pattern, one.suffix)
-    return Dates(one.times, replace(form, shorter=one.shorter), note)
+    times = _in_one_run(one.times) if "%y" in one.pattern else one.times
+    return Dates(times, replace(form, shorter=one.shorter), note)
+
+
+def _in_one_run(times: TimeArray) -> TimeArray:
+    """Times of two digits of a year, taken for 1969 to 2068: from 1920 on where that makes steps more regular."""
+    month = times.astype("M8[M]")
+    late = month >= np.datetime64("2020-01")
+    if not late.any() or not (month < np.datetime64("2000-01")).any():
+        return times
+    earlier = np.where(late, (month - 1200).astype("M8[ns]") + (times - month.astype("M8[ns]")), times)
+    return earlier if regularity(earlier) > regularity(times) else times
 
 
 @dataclass(frozen=True)

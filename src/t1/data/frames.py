@@ -19,6 +19,7 @@ from t1.data.ids import (
     join_ids,
     may_name_series,
     number_that_tells,
+    places_that_tell,
     repeated,
     tell_apart,
     told_in_order,
@@ -233,7 +234,9 @@ def _tell_apart(
     at = in_blocks(columns) if times is None else tell_apart(times, columns)
     if at or times is None or not again:
         return at
-    return number_that_tells(times, {j: numbers() for j, numbers in numeric.items()})
+    found = {j: numbers() for j, numbers in numeric.items()}
+    named = {j: (names[j], column) for j, column in found.items()}
+    return places_that_tell(times, named) or number_that_tells(times, found)
 
 
 def _numbers(frame: nw.DataFrame[Any], j: int) -> FloatArray:

@@ -58,6 +58,9 @@ ID = re.compile(
 )
 
 
+COORDINATE = re.compile(r"(lat|latitude|lon|long|longitude)([ _(\[].*)?", re.IGNORECASE)
+
+
 def is_id_name(name: str) -> bool:
     """Whether a column of numbers is called station, device_id and the like."""
     words = re.split(r"[^a-z]+", name.lower())
@@ -166,6 +169,23 @@ def _in_turns(
         if len(counts) > 1 and counts.min() >= EACH and turns >= (STRICTLY if regular else IN_TURNS):
             return (j,)
     return ()
+
+
+def places_that_tell(times: TimeArray, columns: Mapping[int, tuple[str, FloatArray]]) -> tuple[int, ...]:
+    """Latitude and longitude, if they tell the rows of each time stamp apart: the points of a grid; () if not."""
+    at = {kind: j for j, (name, _) in columns.items() if (kind := _coordinate(name)) is not None}
+    if len(at) < 2 or any(np.isnan(columns[j][1]).any() for j in at.values()):
+        return ()
+    place = pd.factorize(pd.MultiIndex.from_arrays([columns[j][1] for j in at.values()]))[0].astype(np.int64)
+    stamps = pd.factorize(times)[0].astype(np.int64)
+    pairs = place * (stamps.max() + 1) + stamps
+    told = place.max() > 0 and 3 * (place.max() + 1) <= len(place) and len(np.unique(pairs)) == len(pairs)
+    return tuple(sorted(at.values())) if told else ()
+
+
+def _coordinate(name: str) -> str | None:
+    match = COORDINATE.fullmatch(name.strip())
+    return None if match is None else match[1][:3].lower()
 
 
 def number_that_tells(times: TimeArray, columns: Mapping[int, FloatArray]) -> tuple[int, ...]:

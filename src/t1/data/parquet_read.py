@@ -19,6 +19,7 @@ from t1.data.ids import (
     join_ids,
     may_name_series,
     number_that_tells,
+    places_that_tell,
     repeated,
     tell_apart,
     told_series,
@@ -215,7 +216,9 @@ def _find_ids(
         words = [j for j in free if j in named or _is_text(pa, kinds[j])]
         at = tell_apart(time.times, {j: (table.column_names[j], texts) for j in words})
         if not at and again:
-            at = number_that_tells(time.times, {j: numbers() for j, numbers in numeric.items()})
+            columns = {j: numbers() for j, numbers in numeric.items()}
+            places = {j: (table.column_names[j], column) for j, column in columns.items()}
+            at = places_that_tell(time.times, places) or number_that_tells(time.times, columns)
         if at:
             said.append(told_series((table.column_names[j] for j in at), time.times))
     if not at and time is None and not choice.named:

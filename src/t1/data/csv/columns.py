@@ -29,6 +29,7 @@ from t1.data.ids import (
     join_ids,
     may_name_series,
     number_that_tells,
+    places_that_tell,
     repeated,
     tell_apart,
     told_series,
@@ -113,7 +114,8 @@ class TextSheet:
             at = tell_apart(time.times, {j: (self.names[j], self.all_texts) for j in texts})
             if not at and again:
                 numbers = {j: column for j in free if (column := self.whole_column(j)) is not None}
-                at = number_that_tells(time.times, numbers)
+                places = {j: (self.names[j], column) for j, column in numbers.items()}
+                at = places_that_tell(time.times, places) or number_that_tells(time.times, numbers)
             if at:
                 self.said.append(told_series((self.names[j] for j in at), time.times))
         if not at and time is None and not self.choice.named:
