@@ -13,7 +13,7 @@ from t1.arrays import AnyArray, FloatArray, TimeArray
 from t1.data.clocks import combined, find_clock
 from t1.data.data_file import Choice, choose
 from t1.data.date_parts import find_parts
-from t1.data.dates import EPOCH_NAME, Dates, is_time_name, may_be_a_code, read_dates, read_numeric_dates
+from t1.data.dates import EPOCH_NAME, Dates, is_time_name, may_be_a_code, read_dates
 from t1.data.ids import (
     in_blocks,
     join_ids,
@@ -25,6 +25,7 @@ from t1.data.ids import (
     told_series,
 )
 from t1.data.lone_clocks import find_lone_clock
+from t1.data.numeric_dates import read_numeric_dates
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import doubtful_sentinels, take_out_sentinels

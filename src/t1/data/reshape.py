@@ -16,8 +16,9 @@ import pandas as pd
 from t1.arrays import AnyArray, BoolArray, IntArray
 from t1.data.csv.numbers import MOST_DECIMALS, usual_decimals
 from t1.data.data_file import DataFile, FileFill
-from t1.data.dates import read_dates, read_numeric_dates
+from t1.data.dates import read_dates
 from t1.data.ids import VARIABLES, join_ids
+from t1.data.numeric_dates import read_numeric_dates
 from t1.data.reading import Reading
 from t1.data.series_in_rows import SERIES_IN_ROWS, are_numbered, are_series_in_rows, behind_the_end
 from t1.data.suspicions import told_empty, told_nothing

@@ -14,8 +14,9 @@ import pandas as pd
 
 from t1.arrays import FloatArray, TimeArray
 from t1.data.clocks import BESIDE, combined, find_clock
-from t1.data.dates import Dates, is_time_name, may_be_a_code, read_dates, times_of
+from t1.data.dates import Dates, is_time_name, may_be_a_code, read_dates
 from t1.data.lone_clocks import find_lone_clock
+from t1.data.numeric_dates import times_of
 from t1.data.time_columns import TimeSource, cell_text
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError

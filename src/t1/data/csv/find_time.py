@@ -18,10 +18,10 @@ from t1.data.dates import (
     looks_like_dates,
     may_be_a_code,
     read_dates,
-    read_numeric_dates,
 )
 from t1.data.julian_days import says_julian
 from t1.data.lone_clocks import find_lone_clock
+from t1.data.numeric_dates import read_numeric_dates
 from t1.data.time_columns import TimeColumns
 from t1.data.time_format import DAY_COUNTS, TimeFormat
 from t1.errors import InputError
