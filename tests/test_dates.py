@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from t1.data.dates import parse_span, parse_time, read_dates, read_numeric_dates, times_of
+from t1.data.dates import parse_span, parse_time, read_dates
+from t1.data.numeric_dates import read_numeric_dates, times_of
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 

@@ -200,3 +200,69 @@ def test_the_names_are_below_the_groups(put):
     rows = (f"{t:%d.%m.%Y %H:%M};{x(i)};1.5;{x(i + 3)};{i}\n" for i, t in enumerate(HOURS))
     file = read_file(put(head + "".join(rows)))
     assert file.time_columns == ("Zeit",) and file.columns == ("Temp", "Druck", "Temp (2)", "Druck (2)")
+
+
+@pytest.mark.parametrize("how", ["Finam", "no zeros in front", "no names"])
+def test_clocks_of_six_digits_beside_dates(put, how):
+    lines = [] if how == "no names" else ["<TICKER>,<PER>,<DATE>,<TIME>,<CLOSE>,<VOL>"]
+    for i, t in enumerate(HOURS):
+        clock = str(int(f"{t:%H%M%S}")) if how == "no zeros in front" else f"{t:%H%M%S}"
+        lines.append(f"SBER,60,{t:%Y%m%d},{clock},{x(i)},{100 + i}")
+    file = read_file(put("\n".join(lines) + "\n"))
+    same_times(file, HOURS)
+    assert file.ids is None and len(file.time_columns) == 2
+    date, clock = file.time_at.write(file.time)
+    assert [f"{a},{b}" for a, b in zip(date, clock, strict=True)] == [
+        ",".join(line.split(",")[2:4]) for line in lines[how != "no names" :]
+    ]
+
+
+def test_a_price_of_six_digits_is_no_clock(put):
+    lines = ["date,price,x", *(f"{t:%Y%m%d},{100_000 + 37 * i},{x(i)}" for i, t in enumerate(DAYS))]
+    file = read_file(put("\n".join(lines) + "\n"))
+    assert file.time_columns == ("date",) and "price" in file.columns
+
+
+def test_two_digits_of_a_year_and_a_day_of_it(put):
+    """DSSAT: they were days as Excel counts them, with most of a year missing at each turn of it."""
+    lines = ["*STATION ABCD", "@DATE  SRAD  TMAX"]
+    lines += [f"{t:%y%j} {x(i) or '-99':>6} {10 + i % 7:5.1f}" for i, t in enumerate(DAYS)]
+    file = read_file(put("\n".join(lines) + "\n", "in.txt"))
+    same_times(file, DAYS)
+    assert file.time_at.write(file.time) == [[f"{t:%y%j}" for t in DAYS]]
+
+
+@pytest.mark.parametrize("first", [45_376, 33_005, 23_400])
+def test_days_as_excel_counts_them_stay_so(put, first):
+    lines = ["date,x", *(f"{first + i},{x(i)}" for i in range(60))]
+    file = read_file(put("\n".join(lines) + "\n"))
+    assert file.time[0] == np.datetime64("1899-12-30") + np.timedelta64(first, "D")
+
+
+def test_a_column_of_numbers_with_many_texts_is_told(put):
+    lines = ["time,a,b", *(f"{t},{'OFFLINE' if i % 7 == 3 else i},{x(i)}" for i, t in enumerate(HOURS))]
+    file = read_file(put("\n".join(lines) + "\n"))
+    assert file.columns == ("b",)
+    assert "column 'a' holds 103 numbers and 17 texts" in file.problems[0]
+    assert "'OFFLINE'" in file.problems[0] and "(missing_values)" in file.problems[0]
+
+
+def test_messages_say_what_may_be_wrong(put):
+    rows = [f"{t:%Y-%m-%d %H:%M},{i % 24}.5" for i, t in enumerate(HOURS)]
+    with pytest.raises(InputError) as caught:
+        read_file(put("\n".join(["time,x", *rows, "", "Event,Start", "1,2023-05-01 00:00"]) + "\n"))
+    assert "another table begins on line 123" in caught.value.cure
+    blank = [row.replace(",", "  ") for row in rows]
+    blank[40] = blank[40][:17].rstrip()
+    with pytest.raises(InputError, match="line 42 has 2 cells") as caught:
+        read_file(put("\n".join(["date time x", *blank]) + "\n", "in.txt"))
+    assert "write NA" in caught.value.cure
+
+
+def test_commas_of_two_kinds_are_refused(put):
+    """A row with an empty cell had its numbers in other columns, and those were filled."""
+    rows = [f"{t:%Y-%m-%d %H:%M}, {x(i).replace('.', ',')}, {i % 7},25" for i, t in enumerate(HOURS)]
+    with pytest.raises(InputError, match="3 names stand above rows with more commas"):
+        read_file(put("\n".join(["time, a, b", *rows]) + "\n"))
+    points = [f"{t:%Y-%m-%d %H:%M}, {x(i)}, {i % 7}.25" for i, t in enumerate(HOURS)]
+    assert read_file(put("\n".join(["time, a, b", *points]) + "\n")).columns == ("a", "b")

@@ -464,12 +464,12 @@ def test_text_in_a_number_column_has_two_cures(put):
 
 def test_all_texts_that_may_mean_missing_are_named_at_once(put):
     rows = [["1", "2"] for _ in range(60)]
-    rows[3][0], rows[5][0], rows[7][0], rows[9][1] = "Bad", "Comm Fail", "NA", "Off"
+    rows[3][0], rows[5][0], rows[7][0], rows[9][1] = "Bad", "Frozen up", "NA", "Off"
     source = put("a,b\n" + "\n".join(",".join(row) for row in rows) + "\n")
     with pytest.raises(InputError) as caught:
         read_file(source)
-    assert caught.value.cure.endswith("(missing_values): give 'Bad' 'Comm Fail' 'Off'.")
-    file = read_file(source, missing_values=["Bad", "Comm Fail", "Off"])
+    assert caught.value.cure.endswith("(missing_values): give 'Bad' 'Frozen up' 'Off'.")
+    file = read_file(source, missing_values=["Bad", "Frozen up", "Off"])
     assert np.isnan(file.values).sum() == 4
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from t1.data.dates import read_dates, read_numeric_dates
+from t1.data.dates import read_dates
 from t1.data.files import read_file
 from t1.data.frames import Frame
+from t1.data.numeric_dates import read_numeric_dates
 
 MONTHS = np.arange("2009-11", "2011-04", dtype="M8[M]").astype("M8[ns]")
 QUARTERS = np.arange("1999-07", "2002-01", 3, dtype="M8[M]").astype("M8[ns]")

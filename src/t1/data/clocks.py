@@ -29,10 +29,15 @@ RANGE = re.compile(
     r"(?P<start>\d{1,2}(?P<minute>:\d{2})?)(?P<between>\s*(?:[-–—/]|to|bis|à)\s*)(?P<end>\d{1,2}(?(minute):\d{2}))"
 )
 HOURS = re.compile(r"(?P<H>\d{1,2})(?P<gap> ?)(?:h(?P<M>\d{2})?|(?P<half>[AaPp][Mm]))")  # 0h30, 09 h, 12 AM
+AUTUMN = re.compile(r"(\d{1,2}:\d{2}(?::\d{2})?) ?[AB]")  # the hour that comes twice: 02:00A, 02:00B
+SELDOM = 0.1  # of the rows at most are of it
 OWN_CLOCK = re.compile(r"[T ]\d{1,2}[:.]\d{2}.*")  # behind a date
 PART_NAME = re.compile(
     r"hour|period|interval|slot|block|stunde|hora\b|heure|uur|(?<![a-z])(h[eb]|hr|sp|ptu|mtu)(?![a-z])",
     re.IGNORECASE,
+)
+SINCE_MIDNIGHT = re.compile(
+    r"(sec|min)(ond|ute)?s?[ _]?(of|in|since)[ _]?(the[ _]?)?(day|midnight)", re.IGNORECASE
 )
 HOUR = DAY // 24
 USUAL_PARTS = {DAY: (24, 48, 96, 144, 288, 1440), HOUR: (4, 6, 12, 60)}  # where the name does not tell
@@ -118,15 +123,30 @@ def _clock_of(
             texts = source.texts(j)
             if texts and all(CLOCK.fullmatch(text) for text in texts):
                 return _with_texts(source, (date, j), dates)
+            if texts and (plain := _without_letters(texts)) is not None:
+                same = _with_column(source, j, plain)
+                return _with_texts(same, (date, j), dates)
             if texts and all(RANGE.fullmatch(text) for text in texts):
                 return _with_ranges(source, (date, j), dates)
             if texts and all(HOURS.fullmatch(text) for text in texts):
                 return _with_hours(source, (date, j), dates)
-        elif part_of(source.names[j]) in ("hour", "hhmm", "clock"):
+        elif (clocks := _six_digits(source, j)) is not None:
+            found = _with_texts(_with_column(source, j, clocks), (date, j), dates)
+            strip = any(len(text) < 6 for text in source.texts(j))
+            own = None if found is None else replace(found.formats[1], pattern="%H%M%S", strip=strip)
+            return None if found is None or own is None else replace(found, formats=(found.formats[0], own))
+        elif part_of(source.names[j]) in ("hour", "hhmm", "clock") or _is_padded(source, j):
             which = "hhmm" if _is_hhmm(source, j) else "hour"
             found = compose(source, {"date": date, which: j}, dates)
             if found is not None and len(found.at) > 1:
                 return _finer(source, found, beside, named=named)
+    for j in beside:
+        if (
+            found := _since_midnight(
+                source, TimeColumns((date,), dates.times, (dates.format,), dates.note), j
+            )
+        ) is not None:
+            return found
     for j in beside:
         found = _with_parts(source, TimeColumns((date,), dates.times, (dates.format,)), j, DAY, named=named)
         if found is not None:
@@ -233,6 +253,18 @@ def _with_parts(
     return TimeColumns((*found.at, j), times, (*formats, own), found.note)
 
 
+def _since_midnight(source: TimeSource, found: TimeColumns, j: int) -> TimeColumns | None:
+    """Dates with the seconds or minutes of their day in a column that is called so."""
+    unit = SINCE_MIDNIGHT.search(source.names[j])
+    length = {"s": DAY // 86_400, "m": DAY // 1440}[unit[1][0].lower()] if unit else DAY
+    counts = whole_numbers(source, j, 0, DAY // length) if unit else None
+    if counts is None:
+        return None
+    own = TimeFormat(unit="part", part=(length, DAY, 0), offset=found.format.offset)
+    formats = (replace(found.formats[0], midnight=True), own)
+    return TimeColumns((*found.at, j), found.times + (counts * length).astype("m8[ns]"), formats, found.note)
+
+
 def _count_parts(times: TimeArray, numbers: IntArray, whole: int) -> int | None:
     """Into how many parts days or hours are divided, if numbers from 0 on run through all of them."""
     _, days = np.unique(times, return_inverse=True)
@@ -260,6 +292,39 @@ def _distinct(times: AnyArray) -> int:
     return len(np.unique(times))
 
 
+def _with_column(source: TimeSource, at: int, texts: list[str]) -> TimeSource:
+    """The same columns, one of them with other cells."""
+    return replace(source, texts=lambda j: texts if j == at else source.texts(j))
+
+
+def _without_letters(texts: Sequence[str]) -> list[str] | None:
+    """Clocks without the letter that tells the two hours of autumn apart; None where it is no such column."""
+    plain = [AUTUMN.sub(r"\1", text) for text in texts]
+    seldom = sum(a != b for a, b in zip(plain, texts, strict=True)) <= SELDOM * len(texts)
+    return plain if seldom and all(CLOCK.fullmatch(text) for text in plain) else None
+
+
+def _six_digits(source: TimeSource, j: int) -> list[str] | None:
+    """The clocks of numbers such as 093000, if all have six digits or the column is called time; None otherwise."""
+    numbers = whole_numbers(source, j, 0, 235_959)
+    if numbers is None or numbers.max() <= 2400:
+        return None
+    hours, minutes, seconds = numbers // 10_000, numbers // 100 % 100, numbers % 100
+    told = part_of(source.names[j]) in ("clock", "hhmm") or all(len(text) == 6 for text in source.texts(j))
+    if not told or minutes.max() > 59 or seconds.max() > 59:
+        return None
+    parts = zip(hours.tolist(), minutes.tolist(), seconds.tolist(), strict=True)
+    return [f"{hour:02}:{minute:02}:{second:02}" for hour, minute, second in parts]
+
+
+def _is_padded(source: TimeSource, j: int) -> bool:
+    """Whether numbers are clocks without a colon, all of four digits: 0000, 0030, 2330."""
+    first = source.texts(j)[:1]
+    if not first or not re.fullmatch(r"[01]\d[0-5]\d|2[0-4][0-5]\d", first[0]) or not _is_hhmm(source, j):
+        return False
+    return all(re.fullmatch(r"\d{4}", text) for text in source.texts(j))
+
+
 def _is_hhmm(source: TimeSource, j: int) -> bool:
     numbers = source.numbers(j)
-    return numbers is not None and bool(np.nanmax(numbers) > 24 and (numbers % 100 < 60).all())
+    return numbers is not None and bool(np.nanmax(numbers) >= 100 and (numbers % 100 < 60).all())

@@ -49,7 +49,8 @@ def find_parts(source: TimeSource, *, named: bool) -> TimeColumns | None:
         return _find_unnamed(source)
     found_at = assign(source.names, range(len(source.names)))
     if "year" not in found_at:
-        return None
+        nameless = all(name == f"column {j + 1}" for j, name in enumerate(source.names[:2]))
+        return _find_unnamed(source) if nameless and len(source.names) > 2 else None
     return compose(source, found_at) or _years(source, found_at["year"])
 
 

@@ -11,15 +11,14 @@ import numpy as np
 import pandas as pd
 
 from t1.arrays import TimeArray
-from t1.data.day_halves import DOTTED as DOTTED_HALF
-from t1.data.day_halves import half_style, without_dots
+from t1.data.day_halves import UNUSUAL_HALF, half_style, without_dots
 from t1.data.month_names import day_pattern, in_english, month_of, month_style
 from t1.data.periods import as_months, period_pattern
 from t1.data.time_format import DAY, FIELD, TimeFormat, shifted
 from t1.data.weekday_names import are_weekdays, weekday_style, without_weekday
 
 CLOCK = (
-    r"(?P<gap>T|,? )(?P<H>\d{1,2}):(?P<M>\d{2})(?P<sec>:\d{2}(?P<frac>[.,]\d{1,9}|:\d{3})?)?"
+    r"(?P<gap>T|,? |:)(?P<H>\d{1,2}):(?P<M>\d{2})(?P<sec>:\d{2}(?P<frac>[.,]\d{1,9}|:\d{3})?)?"
     r"(?P<half>\s?[AaPp][Mm])?"
 )
 # zones by name, in hours ahead of UTC; a name that stands for several (CST, BST) as it is mostly meant
@@ -38,20 +37,28 @@ ZONES = {
 ZONES |= {"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
 ZONES |= {"JST": 9, "AEST": 10, "AEDT": 11, "SAST": 2}
 ZONE_NAME = re.compile(rf" ?({'|'.join(ZONES)})$")
-ZONE = rf"(?P<zone> ?(?:Z|UTC|GMT|{'|'.join(ZONES)}|[+-]\d{{2}}(?::?\d{{2}})?))?"
+ZONE = rf"(?P<zone> ?(?:Z|UTC|GMT|\(UTC\)|\(GMT\)|{'|'.join(ZONES)}|[+-]\d{{2}}(?::?\d{{2}})?))?"
 YEAR_FIRST = re.compile(rf"\d{{4}}(?P<a>[-/.])\d{{1,2}}(?P=a)\d{{1,2}}(?:{CLOCK})?{ZONE}")
 YEAR_LAST = re.compile(rf"\d{{1,2}}(?P<a>[-/.])\d{{1,2}}(?P=a)(?P<year>\d{{4}}|\d{{2}})(?:{CLOCK})?{ZONE}")
 COMPACT = re.compile(
-    r"\d{8}(?:(?P<gap>[T_: -]?)(?P<clock>\d{2}(?:(?P<colon>:?)\d{2}(?:(?P=colon)\d{2})?)?))?Z?"
+    r"\d{8}(?:(?P<gap>[T_: -]?)(?P<clock>\d{2}(?:(?P<colon>:?)\d{2}(?:(?P=colon)\d{2}(?P<frac>\.\d{1,9})?)?)?))?Z?"
 )
 NUMBERED = re.compile(r"(?:(?P<year>\d{4})(?P<a>[-/. ])\d{1,2}|\d{1,2}(?P<b>[-/. ])\d{4})")  # 01/2004
 NAMED = re.compile(rf"(?P<day>.+?)(?:{CLOCK}{ZONE})?")  # 06-May-24 00:00
-OF_YEAR = re.compile(rf"(?:19|20)\d{{2}}-\d{{3}}(?:{CLOCK}{ZONE})?")  # 2023-045, the 45th day of 2023
+# 2023-045, the 45th day of 2023; with a clock also 2023:045:12:00:00
+OF_YEAR = re.compile(rf"(?:19|20)\d{{2}}(?P<a>-|:(?=\d{{3}}:))\d{{3}}(?:{CLOCK}{ZONE})?")
+IN_SIGNS = re.compile(rf"\d{{4}}年\d{{1,2}}月\d{{1,2}}日(?:{CLOCK})?")  # 2024年5月6日 13:00
+# 2024-05-06_13-00-00, as in names of files
+OF_A_FILE = re.compile(
+    r"\d{4}(?P<a>[-_])\d{2}(?P=a)\d{2}(?P<gap>[_T ])\d{2}(?P<b>[-_])\d{2}(?P<sec>(?P=b)\d{2})?"
+)
 # Jan  3 14:00:00 UTC 2023
 YEAR_AT_END = re.compile(rf"(?P<day>[^\W\d_]{{3,}} (?:\d| \d|\d{{2}})){CLOCK}{ZONE} (?P<year>\d{{4}})")
 INNER_ZONE = re.compile(rf"(?P<before>.*:\d{{2}}){ZONE}(?P<year> \d{{4}})")
 WEEKDAY = re.compile(r"%a\.?,? +")
-DOTTED = re.compile(r"(?P<day>.*\d)(?P<gap>[ T])(?P<H>\d{1,2})\.(?P<M>\d{2})(?P<sec>\.\d{2})?")  # 18.00.00
+DOTTED = re.compile(
+    r"(?P<day>.*\d)(?P<gap>[ T]|-(?=\d\d\.\d\d\.\d\d))(?P<H>\d{1,2})\.(?P<M>\d{2})(?P<sec>\.\d{2}(?P<frac>\.\d{1,9})?)?"
+)  # 18.00.00
 OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})?$")
 LENGTHS = {"Y": 4, "y": 2, "m": 2, "d": 2, "H": 2, "I": 2, "M": 2, "S": 2, "j": 3, "V": 2}
 
@@ -77,20 +84,28 @@ def patterns(sample: str, day_first: bool | None) -> list[Pattern]:
             days.reverse()
         if day_first is not None:
             days = days[:1]
+        elif year == "%y":
+            days.append(f"%y{sep}%m{sep}%d")
         return [(day + _clock(match), match["zone"] or "") for day in days]
     if match := COMPACT.fullmatch(sample):
         colon = match["colon"] or ""
         digits = len((match["clock"] or "").replace(":", ""))
         fields = ["%H", "%M", "%S"][: digits // 2]
         clock = match["gap"] + colon.join(fields) if fields else ""
+        clock += ".%f" if match["frac"] else ""
         return [("%Y%m%d" + clock, "Z" if sample.endswith("Z") else "")]
     if match := DOTTED.fullmatch(sample):
-        clock = f"{match['gap']}%H.%M{'.%S' if match['sec'] else ''}"
+        clock = f"{match['gap']}%H.%M{'.%S' if match['sec'] else ''}{'.%f' if match['frac'] else ''}"
         return [(day + clock, "") for day, _ in patterns(match["day"], day_first)]
     if (period := period_pattern(sample)) is not None:
         return [(period, "")]
     if (match := OF_YEAR.fullmatch(sample)) is not None:
-        return [(f"%Y-%j{_clock(match)}", match["zone"] or "")]
+        return [(f"%Y{match['a']}%j{_clock(match)}", match["zone"] or "")]
+    if (match := IN_SIGNS.fullmatch(sample)) is not None:
+        return [(f"%Y年%m月%d日{_clock(match)}", "")]
+    if (match := OF_A_FILE.fullmatch(sample)) is not None:
+        a, b = match["a"], match["b"]
+        return [(f"%Y{a}%m{a}%d{match['gap']}%H{b}%M{f'{b}%S' if match['sec'] else ''}", "")]
     if (match := YEAR_AT_END.fullmatch(sample)) is not None:
         zone = "%Z" if match["zone"] else ""
         return [(f"%b %d{_clock(match)}{zone} %Y", match["zone"] or "")] if _names_month(match["day"]) else []
@@ -105,6 +120,7 @@ def patterns(sample: str, day_first: bool | None) -> list[Pattern]:
         firsts = (False, True) if day_first is None else (day_first,)
         guessed = [pd.tseries.api.guess_datetime_format(sample, dayfirst=first) for first in firsts]
     known = [pattern for pattern in dict.fromkeys(guessed) if pattern and re.search("%[yY]", pattern)]
+    known = [pattern for pattern in known if not re.match("%Y.*%d.*%m", pattern)]  # nobody has the day there
     return [(pattern, "") for pattern in known]
 
 
@@ -125,7 +141,7 @@ def parse(texts: Sequence[str], pattern: str, suffix: str) -> TimeArray:
     shift = 0
     if "%Z" in pattern:
         texts, pattern = _zones_last(texts), pattern.replace("%Z", "")
-    if "%p" in pattern and DOTTED_HALF.search(next(filter(None, texts), "")):
+    if "%p" in pattern and UNUSUAL_HALF.search(next(filter(None, texts), "")):
         texts = [without_dots(text) for text in texts]
     if "%q" in pattern or "%h" in pattern:
         texts, pattern = as_months(texts, pattern)
@@ -209,7 +225,9 @@ def style(texts: Sequence[str], times: TimeArray, pattern: str, suffix: str) -> 
             named = ZONE_NAME.search(good[0])
             utc = "UTC" if named else "+00:00" if ":" in given[-4:] else "Z" if given == "Z" else "+0000"
             suffix = " " * suffix.startswith(" ") + utc
-    fractions = (re.search(r"\d[:.]\d\d[:.]\d\d[.,:](\d+)", text) for text in good) if "%f" in pattern else ()
+    fractions = (
+        (re.search(r"\d[:.]?\d\d[:.]?\d\d[.,:](\d+)", text) for text in good) if "%f" in pattern else ()
+    )
     fraction = next(filter(None, fractions), None)
     bare: frozenset[str] = frozenset()
     parts = FIELD.split(pattern)

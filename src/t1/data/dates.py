@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from t1.arrays import FloatArray, TimeArray
-from t1.data.date_patterns import COMPACT, YEAR_FIRST, YEAR_LAST, parse, patterns, style, zone_offset
-from t1.data.excel_days import are_excel_days, from_excel_days
-from t1.data.julian_days import are_year_days, from_day_counts, julian_unit, says_julian
-from t1.data.time_format import DAY, DAY_COUNTS, UNITS, TimeFormat, from_decimal_years, shifted, shorter_forms
+from t1.arrays import TimeArray
+from t1.data.date_patterns import COMPACT, YEAR_FIRST, YEAR_LAST, Pattern, parse, patterns, style, zone_offset
+from t1.data.julian_days import from_day_counts, says_julian
+from t1.data.periods import roman_periods
+from t1.data.time_format import DAY, DAY_COUNTS, UNITS, TimeFormat, shifted, shorter_forms
 from t1.errors import InputError
 
 DATED = re.compile(r"date|time|day|datum|fecha|jour|tag(?![a-z])", re.IGNORECASE)  # a name that says when
+EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")  # of numbers as large as epochs
 TIME_NAMES = frozenset(
     [
         "time",
@@ -56,10 +55,10 @@ TIME_NAMES = frozenset(
         "yyyymmdd",
     ]
 )
-EPOCHS = (("s", 1e8, 1e11), ("ms", 1e11, 1e14), ("us", 1e14, 1e17), ("ns", 1e17, 9.2e18))
 YEAR_MONTH = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])")  # 200401
 INTERVAL = re.compile(r"(?P<start>.*\d{1,2}:\d{2}.*?)(?P<between> ?/ ?| ?[-–] | to | bis )(?P<end>.*\d.*)")
 NAT = np.datetime64("NaT", "ns")
+SOME = 1000  # rows that tell which patterns are worth trying
 MOST_FORMS = 3  # ways to write a column that are tried: with a clock, with seconds, with a fraction
 
 
@@ -103,7 +102,11 @@ def read_dates(texts: Sequence[str], *, day_first: bool | None = None, pattern: 
         )
     if (interval := INTERVAL.fullmatch(sample)) and looks_like_dates([interval["start"]]):
         return _read_intervals(texts, interval["between"], day_first)
-    found = [_read_in(texts, *each) for each in patterns(sample, day_first)]
+    if (roman := roman_periods(texts)) is not None:
+        dates = read_dates(roman)
+        bare = re.sub("[SQM](?=%[hqm])", "", dates.format.pattern)
+        return replace(dates, format=replace(dates.format, pattern=bare, roman=True, bare=frozenset()))
+    found = [_read_in(texts, *each) for each in _likely(texts, patterns(sample, day_first))]
     for _ in range(MOST_FORMS):
         # the first cell may lack what others have: a clock, seconds, fractions of one
         unread = _first_unread(texts, found)
@@ -114,8 +117,8 @@ def read_dates(texts: Sequence[str], *, day_first: bool | None = None, pattern: 
     most = max((one.count for one in found), default=0)
     if not most:
         return Dates(np.full(len(texts), NAT), TimeFormat())
-    best = [one for one in found if one.count == most]
-    note = ""
+    best = _without_years_first([one for one in found if one.count == most])
+    note = "year first, which makes the steps regular" if best[0].pattern.startswith("%y") else ""
     if len(best) > 1:
         note = "day first" if best[0].day_first else "month first"
         if regularity(best[1].times) > regularity(best[0].times):
@@ -128,7 +131,18 @@ def read_dates(texts: Sequence[str], *, day_first: bool | None = None, pattern: 
             note = "" if dotted and day_first is None else f"{note} (both orders are possible)"
     one = best[0]
     form = style(texts, one.times, one.pattern, one.suffix)
-    return Dates(one.times, replace(form, shorter=one.shorter), note)
+    times = _in_one_run(one.times) if "%y" in one.pattern else one.times
+    return Dates(times, replace(form, shorter=one.shorter), note)
+
+
+def _in_one_run(times: TimeArray) -> TimeArray:
+    """Times of two digits of a year, taken for 1969 to 2068: from 1920 on where that makes steps more regular."""
+    month = times.astype("M8[M]")
+    late = month >= np.datetime64("2020-01")
+    if not late.any() or not (month < np.datetime64("2000-01")).any():
+        return times
+    earlier = np.where(late, (month - 1200).astype("M8[ns]") + (times - month.astype("M8[ns]")), times)
+    return earlier if regularity(earlier) > regularity(times) else times
 
 
 @dataclass(frozen=True)
@@ -147,6 +161,24 @@ class _Guess:
     @property
     def day_first(self) -> bool:
         return self.pattern.index("%d") < self.pattern.index("%m")
+
+
+def _likely(texts: Sequence[str], every: list[Pattern]) -> list[Pattern]:
+    """The patterns to try: of a long column one with two digits of a year in front only if some of the rows say so."""
+    others = [each for each in every if not each[0].startswith("%y")]
+    if len(texts) < 2 * SOME or len(others) in (0, len(every)):
+        return every
+    some = read_dates(texts[:: len(texts) // SOME])
+    return every if some.format.pattern.startswith("%y") else others
+
+
+def _without_years_first(best: list[_Guess]) -> list[_Guess]:
+    """Of dates such as 24/01/31 those with the year in front, if nothing else is as regular; else the others."""
+    years = [one for one in best if one.pattern.startswith("%y")]
+    others = [one for one in best if not one.pattern.startswith("%y")]
+    if not years or not others:
+        return best
+    return years if regularity(years[0].times) > max(regularity(one.times) for one in others) else others
 
 
 def _first_unread(texts: Sequence[str], found: Sequence[_Guess]) -> str:
@@ -190,79 +222,6 @@ def regularity(times: TimeArray) -> tuple[float, float]:
     _, counts = np.unique(steps, return_counts=True)
     forward = float((np.diff(times.astype("i8")) >= 0).mean())
     return round(float(counts.max()) / len(steps), 3), round(forward, 3)
-
-
-def read_numeric_dates(
-    numbers: FloatArray, texts: Sequence[str], *, serial: bool = True, name: str = ""
-) -> Dates:
-    """Read a column of numbers that is called time: 20160701, 201607, an epoch, years, or just a count.
-
-    Days since 1900 as Excel counts them are dates if `serial`, not where a name says that seconds are counted;
-    Julian days are if the column's `name` says so.
-    """
-    sample = next((text.strip() for text in texts if text.strip()), "")
-    whole = bool((numbers == np.floor(numbers)).all())
-    if whole and COMPACT.fullmatch(sample):
-        dates = read_dates(texts)
-        if not np.isnat(dates.times).any():
-            return dates
-    if whole and all(YEAR_MONTH.fullmatch(text.strip()) for text in texts):
-        return read_dates(texts, pattern="%Y%m")
-    if whole and serial and are_year_days(texts):
-        return read_dates(texts, pattern="%Y%j")
-    if (unit := julian_unit(name, numbers)) is not None:
-        digits = max(len(text.partition(".")[2].strip()) for text in texts)
-        return Dates(from_day_counts(numbers, unit, digits), TimeFormat(unit=unit, fraction=digits))
-    if ((numbers >= 1600) & (numbers < 2201)).all():
-        if whole:
-            return Dates((numbers - 1970).astype("M8[Y]").astype("M8[ns]"), TimeFormat(unit="year"))
-        times, part = from_decimal_years(numbers)
-        digits = max(len(text.partition(".")[2].strip()) for text in texts)
-        return Dates(times, TimeFormat(unit="decimal year", fraction=digits, month_part=part))
-    if serial and are_excel_days(numbers):
-        digits = max(len(text.partition(".")[2].strip()) for text in texts)
-        return Dates(from_excel_days(numbers), TimeFormat(unit="excel day", fraction=digits))
-    size = np.nanmedian(np.abs(numbers)) if len(numbers) else 0.0
-    for unit, low, high in EPOCHS:
-        if whole and low <= size < high and (np.abs(numbers) < high).all():
-            exact = np.array(
-                [int(float(t)) if "." in t or "e" in t.lower() else int(t) for t in texts], dtype="i8"
-            )
-            return Dates(exact.astype(f"M8[{unit}]").astype("M8[ns]"), TimeFormat(unit=unit))
-    if (np.abs(numbers) < 9e9).all():
-        return Dates(np.rint(numbers * 1e9).astype("i8").astype("M8[ns]"), TimeFormat(unit="step"))
-    return Dates(np.full(len(numbers), NAT), TimeFormat())
-
-
-def times_of(cells: Any, name: str = "") -> TimeArray:
-    """The times of a dataframe's index or column, (rows,) in UTC: the one way for both.
-
-    Stamps with a zone are converted; stamps without one are taken as they are. Text is read as in a file, and so are
-    numbers, with what the column's `name` says of them.
-    """
-    array = np.asarray(cells)
-    if array.dtype.kind == "M":  # pandas gives the UTC instants of a zone here
-        return array.astype("M8[ns]")
-    if array.dtype.kind in "iuf":
-        texts = [str(cell) for cell in array.tolist()]
-        return read_numeric_dates(array.astype(np.float64), texts, name=name).times
-    given = [cell for cell in array.tolist() if cell is not None and cell == cell]
-    if given and all(isinstance(cell, str) for cell in given):
-        dates = read_dates(["" if not isinstance(cell, str) else cell for cell in array.tolist()])
-        bad = np.isnat(dates.times)
-        if bad.any():
-            row = int(bad.argmax())
-            raise InputError(
-                f"row {row} (the first is 0) has {str(array[row])[:60]!r}, which is no date.",
-                cure="Correct it, or name another column.",
-                option="time",
-            )
-        return dates.times
-    try:
-        stamps = pd.to_datetime(pd.Series(array, dtype=object), utc=True)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"the times cannot be read: {error}.", cure="Give dates.", option="time") from None
-    return stamps.dt.tz_localize(None).to_numpy("M8[ns]")
 
 
 def parse_time(text: str, like: TimeFormat | None = None) -> np.datetime64:

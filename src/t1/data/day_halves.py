@@ -1,4 +1,4 @@
-"""The halves of a day behind a clock: PM, p.m., p. m.; read as PM, and written as the column does."""
+"""The halves of a day behind a clock: PM, p.m., p. m., p; read as PM, and written as the column does."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import re
 from collections.abc import Sequence
 
 DOTTED = re.compile(r"(?P<half>[AaPp])\.\s?(?P<m>[Mm])\.")
-HALF = re.compile(r"(?<![^\W\d_])[AaPp](?:\.\s?)?[Mm](?![^\W\d_])\.?")
+BARE = re.compile(r"(?<=:\d\d)(?P<gap>\s?)(?P<half>[AaPp])(?![\w.])")  # 12:30a, as Davis writes it
+UNUSUAL_HALF = re.compile(
+    f"{re.sub('[?]P<[a-z]+>', '', DOTTED.pattern)}|{re.sub('[?]P<[a-z]+>', '', BARE.pattern)}"
+)
+HALF = re.compile(r"(?<![^\W\d_])[AaPp](?:(?:\.\s?)?[Mm](?![^\W\d_])\.?|(?![\w.]))")
 
 
 def without_dots(text: str) -> str:
-    """A clock with p.m. as pm."""
-    return DOTTED.sub(r"\g<half>\g<m>", text)
+    """A clock with p.m. or p as pm."""
+    return BARE.sub(r"\g<gap>\g<half>m", DOTTED.sub(r"\g<half>\g<m>", text))
 
 
 def half_style(texts: Sequence[str]) -> tuple[str, str]:

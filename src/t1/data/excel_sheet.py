@@ -20,6 +20,7 @@ VALUE = re.compile(rb"<v\b[^>]*>(.*?)</v>", re.DOTALL)
 TEXT = re.compile(rb"<t\b[^>]*?(?:/>|>(.*?)</t>)", re.DOTALL)
 ATTRIBUTE = re.compile(rb'\b([\w:]+)="([^"]*)"')
 DATES = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})  # built-in date formats
+ELAPSED = re.compile(r"\[(h+|m+|s+)\]", re.IGNORECASE)  # in a format: hours that go on beyond a day
 MOST_UNPACKED = 4 << 30  # bytes
 
 Place = tuple[int, int]  # the row of a cell, the first is 1, and its column, the first is 0
@@ -85,7 +86,7 @@ def read_sheet(raw: bytes, wanted: str | None = None) -> ExcelSheet:
         shared = (
             _shared_strings(archive.read("xl/sharedStrings.xml")) if "xl/sharedStrings.xml" in names else []
         )
-        dates = _date_styles(archive.read("xl/styles.xml")) if "xl/styles.xml" in names else set()
+        dates = _date_styles(archive.read("xl/styles.xml")) if "xl/styles.xml" in names else {}
         from_1904 = b'date1904="1"' in archive.read("xl/workbook.xml")
         xml = archive.read(sheets[title])
     except (zipfile.BadZipFile, KeyError, EOFError, StopIteration) as error:
@@ -133,23 +134,26 @@ def _shared_strings(xml: bytes) -> list[str]:
     return ["".join(_plain(t) for t in TEXT.findall(re.sub(rb"<rPh.*?</rPh>", b"", item))) for item in items]
 
 
-def _date_styles(xml: bytes) -> set[int]:
-    """The cell styles that show a number as a date."""
-    custom = set()
+def _date_styles(xml: bytes) -> dict[int, bool]:
+    """The cell styles that show a number as a date; True for hours that go beyond 24: [h]:mm."""
+    custom = {}
     for match in re.finditer(rb"<numFmt\b([^>]*)>", xml):
         given = attributes(match[1])
-        code = re.sub(r'"[^"]*"|\[[^\]]*\]|\\.', "", _plain(given.get(b"formatCode", b"")))
-        if re.search(r"[ymdhs]", code, re.IGNORECASE) and "General" not in code:
-            custom.add(int(given[b"numFmtId"]))
+        whole = _plain(given.get(b"formatCode", b""))
+        code = re.sub(r'"[^"]*"|\[[^\]]*\]|\\.', "", whole)
+        elapsed = ELAPSED.search(whole) is not None
+        if elapsed or (re.search(r"[ymdhs]", code, re.IGNORECASE) and "General" not in code):
+            custom[int(given[b"numFmtId"])] = elapsed
     block = re.search(rb"<cellXfs\b.*?</cellXfs>", xml, re.DOTALL)
     if block is None:
-        return set()
+        return {}
+    known = dict.fromkeys(DATES, False) | {46: True} | custom
     formats = [int(attributes(m[1]).get(b"numFmtId", b"0")) for m in re.finditer(rb"<xf\b([^>]*)>", block[0])]
-    return {i for i, number in enumerate(formats) if number in DATES or number in custom}
+    return {i: known[number] for i, number in enumerate(formats) if number in known}
 
 
 def _to_csv(
-    xml: bytes, shared: list[str], dates: set[int], from_1904: bool
+    xml: bytes, shared: list[str], dates: dict[int, bool], from_1904: bool
 ) -> tuple[bytes, dict[Place, bool], set[int]]:
     rows: dict[int, dict[int, str]] = {}
     formulas: dict[Place, bool] = {}
@@ -195,7 +199,7 @@ def _range(formula: dict[bytes, bytes]) -> list[Place]:
 
 
 def _text(
-    given: dict[bytes, bytes], inner: bytes, shared: list[str], dates: set[int], from_1904: bool
+    given: dict[bytes, bytes], inner: bytes, shared: list[str], dates: dict[int, bool], from_1904: bool
 ) -> str:
     kind = given.get(b"t", b"n")
     if kind == b"inlineStr":
@@ -206,14 +210,21 @@ def _text(
     text = _plain(found[1])
     if kind == b"s":
         return _quoted(shared[int(text)])
-    if kind == b"n" and int(given.get(b"s", b"0")) in dates:
-        return _date(float(text), from_1904)
+    elapsed = dates.get(int(given.get(b"s", b"0"))) if kind == b"n" else None
+    if elapsed is not None:
+        return _elapsed(float(text)) if elapsed else _date(float(text), from_1904)
     return text if kind == b"n" else _quoted(text)
 
 
 def _quoted(text: str) -> str:
     text = re.sub(r"[\r\n]+", " ", text)
     return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"') else text
+
+
+def _elapsed(days: float) -> str:
+    """Days as hours, minutes and seconds: 47:15:00."""
+    seconds = round(abs(days) * 86_400)
+    return f"{'-' * (days < 0)}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def _date(serial: float, from_1904: bool) -> str:

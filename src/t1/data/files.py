@@ -13,6 +13,7 @@ from t1.data.csv.scan import PAD
 from t1.data.data_file import DataFile, NewRows, read_bytes
 from t1.data.excel import read_excel
 from t1.data.in_order import in_order
+from t1.data.other_formats import refuse_other_formats
 from t1.data.parquet_read import read_parquet
 from t1.data.reading import Reading
 from t1.data.reshape import reshape
@@ -22,24 +23,6 @@ from t1.registry import did_you_mean
 __all__ = ["DataFile", "NewRows", "read_file"]
 
 MOST_UNPACKED = 8 << 30  # bytes that a packed file may become, or half of the memory if that is less
-KNOWN = {  # files that are no table, by their first bytes
-    b"\xd0\xcf\x11\xe0": "an old Excel sheet",
-    b"\x89HDF": "an HDF5 file",
-    b"CDF\x01": "a NetCDF file",
-    b"%PDF": "a PDF",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"BZh": "a bzip2 file",
-    b"\xfd7zXZ": "an xz file",
-    b"\x28\xb5\x2f\xfd": "a zstd file",
-    b"ARROW1": "an Arrow file",
-    b"<!DOCTYPE html": "a web page",
-    b"<html": "a web page",
-    b'{"': "JSON",
-    b"[{": "JSON",
-    b"{\n": "JSON",
-    b"[\n": "JSON",
-}
 
 
 def read_file(source: str | Path, **options: Any) -> DataFile:
@@ -73,9 +56,7 @@ def _read(raw: bytes, name: str, reading: Reading) -> DataFile:
         return read_parquet(raw, reading)
     if raw.startswith(b"PK\x03\x04"):
         return read_excel(raw, reading)
-    for magic, kind in KNOWN.items():
-        if raw.startswith(magic):
-            raise InputError(f"this is {kind}, not a table.", cure="Export it as CSV first.")
+    refuse_other_formats(raw)
     raw, wide = narrow(raw)
     if not raw.strip(b"\xef\xbb\xbf \t\r\n"):
         raise InputError("the file is empty.", cure="Its first line must hold the names of the columns.")

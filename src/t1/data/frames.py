@@ -15,9 +15,11 @@ from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
 from t1.data.blocks import column_blocks
 from t1.data.ids import (
     contradicting,
+    in_blocks,
     join_ids,
     may_name_series,
     number_that_tells,
+    places_that_tell,
     repeated,
     tell_apart,
     told_in_order,
@@ -25,7 +27,7 @@ from t1.data.ids import (
 from t1.data.sentinels import Sentinel, take_out_sentinels
 from t1.data.suspicions import WHY_BLANK, blank_may_mean, told_blank, told_empty
 from t1.data.table import Table, holds_numbers
-from t1.data.time_column import find_times
+from t1.data.time_column import dated_levels, find_times
 from t1.data.understood import spoken_sentinels, spoken_time
 from t1.errors import InputError
 from t1.registry import did_you_mean
@@ -48,6 +50,7 @@ class Frame:
     left_alone: Mapping[str, str] = field(default_factory=dict)  # the other columns, and why
     sentinels: tuple[Sentinel, ...] = ()  # values that mean missing; the sure ones are NaN in `values`
     notes: tuple[str, ...] = ()  # the columns without numbers whose empty cells stay empty
+    said: str = ""  # what was found out about the time
     untold: str = ""  # why the rows are taken in their order although there is a time
 
     @classmethod
@@ -76,17 +79,18 @@ class Frame:
         chosen = None if columns is None else [_find(str(name), names, "columns") for name in columns]
         without = {_find(str(name), names, "exclude") for name in exclude}
         asked = [] if time is None else [time] if isinstance(time, str) else list(time)
-        found, times = find_times(
+        found = find_times(
             frame.to_native(),
             [frame.columns[_find(name, names, "time")] for name in asked],
             names=names,
             free=[frame.columns[j] for j in range(len(names)) if j not in (chosen or ())],
         )
-        time_at = tuple(frame.columns.index(name) for name in found)
+        times = found.times
+        time_at = tuple(frame.columns.index(name) for name in found.names)
         dtypes = [frame[name].dtype for name in frame.columns]
         given = [] if id is None else [id] if isinstance(id, str) else list(id)
         id_at = tuple(_find(name, names, "id") for name in given)
-        if not id_at and times is not None:
+        if not id_at:
             id_at = _tell_apart(frame, names, times, but=(*time_at, *(chosen or ())))
         numeric = [
             j
@@ -108,7 +112,8 @@ class Frame:
             wanted = [j for j in wanted if j not in blank]
             table = Table.from_any(_select(data, wanted))
         others = [j for j in range(len(names)) if j not in (*wanted, *time_at, *id_at)]
-        ids = _ids(frame, id_at)
+        levels = () if id_at or time_at else _levels(data)
+        ids = _ids(frame, id_at) if not levels else join_ids(_level_texts(data, levels))
         told = " + ".join(names[j] for j in time_at) or "the index"
         n = 0 if times is None else contradicting(times, ids, table.values)
         return cls(
@@ -118,8 +123,9 @@ class Frame:
             tuple(wanted),
             None if n else times,
             ids,
-            id_columns=tuple(names[j] for j in id_at),
+            id_columns=tuple(names[j] for j in id_at) or tuple(_level_name(data, k) for k in levels),
             time_columns=() if n else tuple(names[j] for j in time_at),
+            said="" if n else found.said,
             untold=told_in_order(n, len(table.values), told) if n else "",
             left_alone={names[j]: WHY_BLANK if j in blank else f"holds {dtypes[j]}" for j in others},
             sentinels=take_out_sentinels(table.values, table.columns, keep_sentinels),
@@ -139,7 +145,8 @@ class Frame:
             parts.append(f"{pd.Series(self.ids).nunique(dropna=False):,} series, told apart by {told}")
         n, missing = len(self.columns), int(np.isnan(self.values).sum())
         cells = f"{n} column{'s' * (n != 1)}, {missing:,} of {self.values.size:,} values missing"
-        return ("; ".join([*parts, cells, *spoken_sentinels(self.sentinels)]) + ".",)
+        said = [self.said] if self.said else []
+        return ("; ".join([*parts, cells, *spoken_sentinels(self.sentinels), *said]) + ".",)
 
     @property
     def doubts(self) -> list[str]:
@@ -174,6 +181,23 @@ class Frame:
         return frame.with_columns(*(filled[name] for name in filled.columns)).to_native()
 
 
+def _levels(data: Any) -> tuple[int, ...]:
+    """The levels of a pandas index that stand beside the one of dates: they tell series apart."""
+    index = data.index if isinstance(data, pd.DataFrame) else None
+    if not isinstance(index, pd.MultiIndex) or len(dated := dated_levels(index)) != 1:
+        return ()
+    return tuple(k for k in range(index.nlevels) if k not in dated)
+
+
+def _level_texts(data: pd.DataFrame, levels: Sequence[int]) -> list[list[str]]:
+    return [[str(cell) for cell in data.index.get_level_values(k)] for k in levels]
+
+
+def _level_name(data: pd.DataFrame, level: int) -> str:
+    name = data.index.names[level]
+    return f"level {level} of the index" if name is None else str(name)
+
+
 def _texts(frame: nw.DataFrame[Any], j: int) -> list[str]:
     return ["" if cell is None else str(cell) for cell in frame[frame.columns[j]].to_list()]
 
@@ -194,22 +218,25 @@ def _empty_cells(frame: nw.DataFrame[Any], names: Sequence[str], at: Sequence[in
 
 
 def _tell_apart(
-    frame: nw.DataFrame[Any], names: Sequence[str], times: TimeArray, but: tuple[int, ...]
+    frame: nw.DataFrame[Any], names: Sequence[str], times: TimeArray | None, but: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """The columns that tell series apart where times repeat: of text, or of whole numbers."""
+    """The columns of text or whole numbers that tell apart what has the same time, or, without one, blocks of rows."""
     free = [j for j in range(len(names)) if j not in but]
     dtypes = [frame[name].dtype for name in frame.columns]
     numeric = {j: partial(_numbers, frame, j) for j in free if dtypes[j].is_numeric()}
-    again = repeated(times)
+    again = 0 if times is None else repeated(times)
     words = [
         j
         for j in free
         if dtypes[j] in WORDS or (j in numeric and may_name_series(names[j], numeric[j], again))
     ]
-    at = tell_apart(times, {j: (names[j], lambda j: _texts(frame, j)) for j in words})
-    if at or not again:
+    columns = {j: (names[j], lambda j: _texts(frame, j)) for j in words}
+    at = in_blocks(columns) if times is None else tell_apart(times, columns)
+    if at or times is None or not again:
         return at
-    return number_that_tells(times, {j: numbers() for j, numbers in numeric.items()})
+    found = {j: numbers() for j, numbers in numeric.items()}
+    named = {j: (names[j], column) for j, column in found.items()}
+    return places_that_tell(times, named) or number_that_tells(times, found)
 
 
 def _numbers(frame: nw.DataFrame[Any], j: int) -> FloatArray:

@@ -53,8 +53,12 @@ VARIABLES = re.compile(
 
 # subject_id, RecordID, itemid; not so humid
 ID = re.compile(
-    r"(^|[^a-zA-Z])(?i:id)$|[a-z](ID|Id)$|(item|record|subject|patient|device|sensor|station|site|meter|user)id$"
+    r"(^|[^a-zA-Z])(?i:id)$|[a-z](ID|Id)$"
+    r"|(item|record|subject|patient|device|sensor|station|site|meter|user|stay|visit|admission|encounter)id$"
 )
+
+
+COORDINATE = re.compile(r"(lat|latitude|lon|long|longitude)([ _(\[].*)?", re.IGNORECASE)
 
 
 def is_id_name(name: str) -> bool:
@@ -167,6 +171,23 @@ def _in_turns(
     return ()
 
 
+def places_that_tell(times: TimeArray, columns: Mapping[int, tuple[str, FloatArray]]) -> tuple[int, ...]:
+    """Latitude and longitude, if they tell the rows of each time stamp apart: the points of a grid; () if not."""
+    at = {kind: j for j, (name, _) in columns.items() if (kind := _coordinate(name)) is not None}
+    if len(at) < 2 or any(np.isnan(columns[j][1]).any() for j in at.values()):
+        return ()
+    place = pd.factorize(pd.MultiIndex.from_arrays([columns[j][1] for j in at.values()]))[0].astype(np.int64)
+    stamps = pd.factorize(times)[0].astype(np.int64)
+    pairs = place * (stamps.max() + 1) + stamps
+    told = place.max() > 0 and 3 * (place.max() + 1) <= len(place) and len(np.unique(pairs)) == len(pairs)
+    return tuple(sorted(at.values())) if told else ()
+
+
+def _coordinate(name: str) -> str | None:
+    match = COORDINATE.fullmatch(name.strip())
+    return None if match is None else match[1][:3].lower()
+
+
 def number_that_tells(times: TimeArray, columns: Mapping[int, FloatArray]) -> tuple[int, ...]:
     """The column of whole numbers that tells the rows of each time stamp apart exactly; () if none does.
 
@@ -191,6 +212,22 @@ def number_that_tells(times: TimeArray, columns: Mapping[int, FloatArray]) -> tu
     return ()
 
 
+def in_blocks(columns: Mapping[int, tuple[str, Callable[[int], list[str]]]]) -> tuple[int, ...]:
+    """The first column that is called an id, and of which each value has several rows in one block; () if none is.
+
+    For tables without a time: the rows of one patient follow each other, and another one's are no part of them.
+    """
+    for j, (name, texts) in columns.items():
+        if not is_id_name(name):
+            continue
+        code = pd.factorize(np.array(texts(j), dtype=object))[0]
+        begins = np.flatnonzero(np.diff(code, prepend=-1))
+        lengths = np.diff(np.append(begins, len(code)))
+        if len(begins) > 1 and len(begins) == code.max() + 1 and lengths.min() >= EACH:
+            return (j,)
+    return ()
+
+
 def join_ids(texts: Iterable[Iterable[str]]) -> AnyArray:
     """The id of each row (rows,), of the columns that tell series apart."""
     return np.array([" / ".join(parts) for parts in zip(*texts, strict=True)], dtype=object)
@@ -205,7 +242,9 @@ def told_in_order(n: int, n_rows: int, time: str) -> str:
     )
 
 
-def told_series(names: Iterable[str], times: TimeArray) -> str:
+def told_series(names: Iterable[str], times: TimeArray | None) -> str:
     """What is said where columns were found that tell series apart."""
+    if times is None:
+        return f"each block of rows with one {' and '.join(map(repr, names))} is taken as a series of its own"
     why = "time stamps repeat" if repeated(times) else "rows take turns"
     return f"{why}, so each {' and '.join(map(repr, names))} is taken as a series of its own"

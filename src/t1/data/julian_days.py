@@ -14,6 +14,8 @@ MODIFIED = re.compile(r"(^|[^a-z])(mjd|modified[ _]?julian([ _]?(day|date))?)([^
 JULIAN = re.compile(r"(^|[^a-z])([bh]?jd|jday|julian([ _]?(day|date))?)([^a-z]|$)", re.IGNORECASE)
 OF_YEAR = re.compile(r"(^|[^a-z])(doy|day_?of_?year|yday|y{2,4}_?(ddd|jjj|doy))([^a-z]|$)", re.IGNORECASE)
 RANGES = {"julian day": (2_415_020, 2_488_070), "modified julian day": (15_020, 88_070)}  # 1900 to 2099
+DATE = re.compile(r"date|day|yyddd|yrdoy", re.IGNORECASE)
+SHORT_YEAR_DAY = re.compile(r"\d{2}(?!000)([0-2]\d{2}|3[0-5]\d|36[0-6])")
 YEAR_DAY = re.compile(r"(19|20)\d{2}(00[1-9]|0[1-9]\d|[12]\d{2}|3[0-5]\d|36[0-6])")  # 2023045
 
 
@@ -25,6 +27,11 @@ def says_julian(name: str) -> bool:
 def are_year_days(texts: Sequence[str]) -> bool:
     """Whether all cells are a year and the day in it: 2023045."""
     return bool(texts) and all(YEAR_DAY.fullmatch(text.strip()) for text in texts)
+
+
+def are_short_year_days(texts: Sequence[str], name: str) -> bool:
+    """Whether all cells are two digits of a year and the day in it, 23045, under the name of a date (DSSAT's @DATE)."""
+    return DATE.search(name) is not None and all(SHORT_YEAR_DAY.fullmatch(text.strip()) for text in texts)
 
 
 def julian_unit(name: str, numbers: FloatArray) -> str | None:

@@ -179,4 +179,8 @@ def _time_column(pa: Any, kind: Any, times: TimeArray | None, texts: list[str]) 
         return pa.array([time.fromisoformat(text) for text in texts], type=kind)
     if types.is_string(kind) or types.is_large_string(kind):
         return pa.array(texts, type=kind)
+    if types.is_dictionary(kind):
+        return pa.array(texts, type=kind.value_type).cast(kind)
+    if types.is_duration(kind) and times is not None:
+        return pa.array(times.astype("i8"), type=pa.duration("ns")).cast(kind)
     return pa.array([float(text) for text in texts]).cast(kind, safe=False)

@@ -13,13 +13,24 @@ from t1.arrays import AnyArray, FloatArray, TimeArray
 from t1.data.clocks import combined, find_clock
 from t1.data.data_file import Choice, choose
 from t1.data.date_parts import find_parts
-from t1.data.dates import Dates, is_time_name, may_be_a_code, read_dates, read_numeric_dates
-from t1.data.ids import join_ids, may_name_series, number_that_tells, repeated, tell_apart, told_series
+from t1.data.dates import EPOCH_NAME, Dates, is_time_name, may_be_a_code, read_dates
+from t1.data.ids import (
+    in_blocks,
+    join_ids,
+    may_name_series,
+    number_that_tells,
+    places_that_tell,
+    repeated,
+    tell_apart,
+    told_series,
+)
+from t1.data.lone_clocks import find_lone_clock
+from t1.data.numeric_dates import read_numeric_dates
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
 from t1.data.reading import Reading
 from t1.data.sentinels import doubtful_sentinels, take_out_sentinels
 from t1.data.suspicions import WHY_BLANK, blank_may_mean, told_blank, told_empty, told_nothing
-from t1.data.time_columns import TimeColumns, TimeSource
+from t1.data.time_columns import TimeColumns, TimeSource, cell_text
 from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 
@@ -53,10 +64,12 @@ def read_table(table: Any, compression: str, reading: Reading) -> ParquetFile:
         raise InputError(f"several columns are named {twice!r}.", cure="Give every column a name of its own.")
     choice = choose(names, reading)
     problems: list[str] = []
-    time = _find_time(pa, table, choice, reading)
+    told: list[str] = []
+    time = _find_time(pa, table, choice, reading, told)
     time_at = () if time is None else time.at
     passed: dict[str, str] = {}
     id_at, ids, said = _find_ids(pa, table, choice, time)
+    said = [*told, *said]
     values, at = _find_numeric(pa, table, choice, reading, {*time_at, *id_at}, passed, problems)
     if len(time_at) == 1 and (zone := getattr(table.schema.field(time_at[0]).type, "tz", None)):
         said.append(f"times are in {zone}")
@@ -204,9 +217,20 @@ def _find_ids(
         words = [j for j in free if j in named or _is_text(pa, kinds[j])]
         at = tell_apart(time.times, {j: (table.column_names[j], texts) for j in words})
         if not at and again:
-            at = number_that_tells(time.times, {j: numbers() for j, numbers in numeric.items()})
+            columns = {j: numbers() for j, numbers in numeric.items()}
+            places = {j: (table.column_names[j], column) for j, column in columns.items()}
+            at = places_that_tell(time.times, places) or number_that_tells(time.times, columns)
         if at:
             said.append(told_series((table.column_names[j] for j in at), time.times))
+    if not at and time is None and not choice.named:
+        kinds = table.schema.types
+        numeric = {
+            j: partial(numbers_of, pa, table.column(j)) for j in range(len(kinds)) if is_numeric(pa, kinds[j])
+        }
+        named = [j for j in numeric if may_name_series(table.column_names[j], numeric[j], 0)]
+        words = [j for j in range(len(kinds)) if j in named or _is_text(pa, kinds[j])]
+        at = in_blocks({j: (table.column_names[j], texts) for j in words})
+        said += [told_series((table.column_names[j] for j in at), None)] if at else []
     if not at:
         return (), None, said
     return at, join_ids(map(texts, at)), said
@@ -216,8 +240,8 @@ def _is_text(pa: Any, kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind))
 
 
-def _find_time(pa: Any, table: Any, choice: Choice, reading: Reading) -> TimeColumns | None:
-    """The columns that say when, their times, and how they are written."""
+def _find_time(pa: Any, table: Any, choice: Choice, reading: Reading, said: list[str]) -> TimeColumns | None:
+    """The columns that say when, their times, and how they are written; `said` learns what was found out."""
     names = table.column_names
 
     def numbers(j: int) -> FloatArray | None:
@@ -225,13 +249,16 @@ def _find_time(pa: Any, table: Any, choice: Choice, reading: Reading) -> TimeCol
         return numbers_of(pa, table.column(j)) if is_numeric(pa, kind) else None
 
     def texts(j: int) -> list[str]:
-        return ["" if cell is None else f"{cell}".removesuffix(".0") for cell in table.column(j).to_pylist()]
+        return [cell_text(cell).removesuffix(".0") for cell in table.column(j).to_pylist()]
 
     source = TimeSource(names, texts, numbers)
     if len(choice.time) > 1:
         return combined(source, choice.time, day_first=reading.dayfirst, pattern=reading.time_format)
     if choice.time:
         found = _times(pa, table, choice.time[0], reading, named=True)
+        if found is None and (lone := find_lone_clock(source, choice.time, named=True)) is not None:
+            said.append(lone.said)
+            return lone.time
         if found is None or np.isnat(found.times).any():
             row = 0 if found is None else int(np.isnat(found.times).argmax())
             raise InputError(
@@ -253,11 +280,25 @@ def _find_time(pa: Any, table: Any, choice: Choice, reading: Reading) -> TimeCol
                 plain = replace(found, format=TimeFormat("%Y-%m-%d")) if typed else found
                 both = find_clock(source, j, plain) if zone is None else None
                 return both or TimeColumns((j,), found.times, (found.format,))
-    return None if choice.named else find_parts(source, named=True)
+    if choice.named:
+        return None
+    parts = find_parts(source, named=True)
+    lone = None
+    if parts is None:
+        may_be = [
+            j for j in range(len(names)) if j not in taken and not is_numeric(pa, table.schema.types[j])
+        ]
+        lone = find_lone_clock(source, may_be)
+    if lone is not None:
+        said.append(lone.said)
+        return lone.time
+    return parts
 
 
 def _times(pa: Any, table: Any, j: int, reading: Reading, *, named: bool) -> Dates | None:
     column = table.column(j)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         try:
@@ -267,13 +308,17 @@ def _times(pa: Any, table: Any, j: int, reading: Reading, *, named: bool) -> Dat
         return Dates(times, TimeFormat())
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         texts = [cell or "" for cell in column.to_pylist()]
-        some = read_dates([text for text in texts[:50] if text] or [""], pattern=reading.time_format)
+        if not any(texts[:50]):
+            return None
+        some = read_dates([text for text in texts[:50] if text], pattern=reading.time_format)
         if np.isnat(some.times).any():
             return None
         return read_dates(texts, day_first=reading.dayfirst, pattern=reading.time_format)
-    if named and is_numeric(pa, kind) and not column.null_count:
+    name = table.column_names[j]
+    epoch = not named and pa.types.is_integer(kind) and EPOCH_NAME.search(name.strip().lower()) is not None
+    if (named or epoch) and is_numeric(pa, kind) and not column.null_count:
         numbers = numbers_of(pa, column)
-        if np.isfinite(numbers).all():
+        if np.isfinite(numbers).all() and (named or (numbers.min() >= 1e9 and (np.diff(numbers) >= 0).all())):
             texts = [str(cell) for cell in column.to_pylist()]
-            return read_numeric_dates(numbers, texts, name=table.column_names[j])
+            return read_numeric_dates(numbers, texts, name=name)
     return None

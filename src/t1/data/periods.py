@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from t1.data.time_format import FIELD
+from t1.data.time_format import FIELD, ROMANS
 
 # Each group is a field of the pattern; all else is written as it stands. Weeks are those of ISO 8601, as KW always
 # is; a small w may be Stata's, which begin on 1 January.
@@ -28,6 +28,7 @@ SHAPES = tuple(
         ),
     )
 )
+ROMAN = re.compile(r"(?P<Y>\d{4})(?P<gap>[-/. ])(?P<n>[IVX]+)|(?P<m>[IVX]+)(?P<between>[-/. ])(?P<Z>\d{4})")
 SIZES = {"Y": r"\d{4}", "y": r"\d{2}", "q": r"[1-4]", "h": r"[12]"}
 MONTHS = {"q": 3, "h": 6}  # of a quarter, of half a year
 
@@ -46,6 +47,23 @@ def period_pattern(text: str) -> str | None:
             text = f"{text[:begin]}%{name}{text[end:]}"
         return text
     return None
+
+
+def roman_periods(texts: Sequence[str]) -> list[str] | None:
+    """Halves, quarters or months in Roman numbers (2000 I, IV/2000) in a way that is read: by the highest of them."""
+    if not texts or not ROMAN.fullmatch(texts[0]):
+        return None
+    found = [match for text in texts if (match := ROMAN.fullmatch(text)) is not None]
+    numbers = [ROMANS.index(n) + 1 for match in found if (n := match["n"] or match["m"]) in ROMANS]
+    if len(numbers) < len(texts):
+        return None
+    letter = next(sign for sign, most in (("S", 2), ("Q", 4), ("M", 12)) if max(numbers) <= most)
+    return [
+        f"{match['Y']}{match['gap']}{letter}{number}"
+        if match["Y"]
+        else f"{letter}{number}{match['between']}{match['Z']}"
+        for match, number in zip(found, numbers, strict=True)
+    ]
 
 
 def as_months(texts: Sequence[str], pattern: str) -> tuple[list[str], str]:

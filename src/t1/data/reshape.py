@@ -16,9 +16,11 @@ import pandas as pd
 from t1.arrays import AnyArray, BoolArray, IntArray
 from t1.data.csv.numbers import MOST_DECIMALS, usual_decimals
 from t1.data.data_file import DataFile, FileFill
-from t1.data.dates import read_dates, read_numeric_dates
+from t1.data.dates import read_dates
 from t1.data.ids import VARIABLES, join_ids
+from t1.data.numeric_dates import read_numeric_dates
 from t1.data.reading import Reading
+from t1.data.series_in_rows import SERIES_IN_ROWS, are_numbered, are_series_in_rows, behind_the_end
 from t1.data.suspicions import told_empty, told_nothing
 from t1.errors import InputError
 
@@ -102,6 +104,8 @@ def reshape(file: DataFile, reading: Reading) -> DataFile:
         return file
     if reading.layout == "wide" or (reading.layout is None and _dates_as_columns(file) is not None):
         return _from_wide(file)
+    if reading.layout is None and are_series_in_rows(file):
+        return _from_wide(file, numbered=True)
     if reading.layout == "long" or reading.layout is None:
         at = _variable_column(file, asked=reading.layout == "long")
         if at is not None:
@@ -134,21 +138,26 @@ def _bare(name: str) -> str:
     return re.sub(r" \[YR\d{4}\]$", "", name)
 
 
-def _from_wide(file: DataFile) -> Reshaped:
-    times = _dates_as_columns(file)
-    if times is None:
+def _from_wide(file: DataFile, *, numbered: bool = False) -> Reshaped:
+    times = None if numbered else _dates_as_columns(file)
+    if times is None and not numbered and not are_numbered(file.columns):
         raise InputError(
             "the columns are not named by dates, so the table is not wide.",
             cure="Leave the layout to be found.",
             option="layout",
         )
-    at = [k for k, name in enumerate(file.columns) if DATED.match(name)]
-    _refuse_texts(file)
-    texts = [file.texts(name) for name in file.all_columns if "text" in file.passed_through.get(name, "")]
+    at = [k for k, name in enumerate(file.columns) if times is None or DATED.match(name)]
+    if times is not None:
+        _refuse_texts(file)
+    texts = [
+        file.texts(name)
+        for name in file.all_columns
+        if name in file.id_columns or "text" in file.passed_through.get(name, "")
+    ]
     labels = [" / ".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
     n_rows, n_columns = file.values.shape
     names = _unique(labels or [f"row {i + 1}" for i in range(n_rows)])
-    others = [name for name in file.columns if not DATED.match(name)]
+    others = [name for k, name in enumerate(file.columns) if k not in set(at)]
     cells = (np.arange(n_rows)[None, :] * n_columns + np.array(at)[:, None]).astype(np.intp)
     values = file.values[:, at].T.copy()
     of_dates = {told_nothing(file.columns[k]) for k in at}  # a date of which nothing is known is filled
@@ -157,14 +166,19 @@ def _from_wide(file: DataFile) -> Reshaped:
         values=values,
         columns=names,
         decimals=_decimals_by_row(file, at),
-        fixed=_fixed(file, cells),
+        fixed=_fixed(file, cells, behind_the_end(values) if times is None else None),
         time=times,
-        time_columns=(f"{file.columns[at[0]]} ... {file.columns[at[-1]]}",),
+        time_columns=() if times is None else (f"{file.columns[at[0]]} ... {file.columns[at[-1]]}",),
         ids=None,
         id_columns=(),
         passed_through={**file.passed_through, **dict.fromkeys(others, "is no date")},
         problems=[*(text for text in file.problems if text not in of_dates), *unseen],
-        said=("a wide table: a column for each date, filled along the rows", *file.said),
+        said=(
+            SERIES_IN_ROWS
+            if times is None
+            else "a wide table: a column for each date, filled along the rows",
+            *(text for text in file.said if "series of its own" not in text),
+        ),
         sentinels=file.sentinels,
         kind=file.kind,
         file=file,
@@ -297,9 +311,12 @@ def _decimals_by_variable(file: DataFile, k: int, codes: IntArray, n: int) -> tu
     return tuple(np.where(histogram.any(axis=1), own, file.decimals[k]).tolist())
 
 
-def _fixed(file: DataFile, cells: IntArray) -> BoolArray | None:
-    """The cells of the upright table that are never written."""
-    return None if file.fixed is None else (cells >= 0) & file.fixed.ravel()[np.maximum(cells, 0)]
+def _fixed(file: DataFile, cells: IntArray, more: BoolArray | None = None) -> BoolArray | None:
+    """The cells of the upright table that are never written, and `more`."""
+    if file.fixed is None:
+        return more
+    fixed: BoolArray = (cells >= 0) & file.fixed.ravel()[np.maximum(cells, 0)]
+    return fixed if more is None else fixed | more
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 import numpy as np
 
@@ -28,7 +29,7 @@ WORDS = {
     "clock": "time clock uhrzeit zeit hora heure",
 }
 PARTS = {word: part for part in reversed(WORDS) for word in WORDS[part].split()}
-CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?(\s?[AaPp](\.\s?)?[Mm]\.?)?")
+CLOCK = re.compile(r"\d{1,2}([:.])\d{2}(\1\d{2}([.,]\d+)?)?(\s?[AaPp]((\.\s?)?[Mm]\.?)?)?")
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,28 @@ class TimeSource:
     numbers: Callable[[int], FloatArray | None]  # None for a column of text
 
 
+def are_mostly_clocks(texts: Sequence[str]) -> bool:
+    """Whether texts are clocks but for a few, which may be the hour that comes twice in autumn: 02:00B."""
+    found = [CLOCK.match(text) is not None for text in texts if text]
+    return sum(found) > 0.9 * len(found)
+
+
 def read_clocks(texts: Sequence[str]) -> Dates | None:
     """Clocks such as 18:00 as times of 1 January 1970, and how they are written; None where one is no clock."""
     read = read_dates([f"1970-01-01 {text}" for text in texts])
     if np.isnat(read.times).any():
         return None
     return replace(read, format=replace(read.format, pattern=read.format.pattern.partition(" ")[2]))
+
+
+def cell_text(cell: object) -> str:
+    """A typed cell as text: what a clock or a time that went by (4 days, 5:00) would be written as in a text table."""
+    if cell is None:
+        return ""
+    if isinstance(cell, timedelta) and not cell.microseconds and cell >= timedelta(0):
+        seconds = cell.days * 86_400 + cell.seconds
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return str(cell)
 
 
 def part_of(name: str) -> str | None:

@@ -14,6 +14,7 @@ FIELD = re.compile(r"%([YymdeHIMSfpaAbBjzGVuqh])")
 DAY = 86_400 * 10**9  # nanoseconds
 WEEKDAYS = "Mon Tue Wed Thu Fri Sat Sun"
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
+ROMANS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 DAY_COUNTS = {
     "excel day": 25_569.0,
     "modified julian day": 40_587.0,
@@ -37,6 +38,7 @@ class TimeFormat:
     halves: tuple[str, str] = ("AM", "PM")  # of a day, as they are written
     strip: bool = False  # a clock such as 30 for 00:30
     midnight_24: bool = False  # the end of a day is written 24:00
+    roman: bool = False  # halves, quarters and months are written II
     midnight: bool = False  # the clock of its dates always says midnight: another column has the hour
     part: tuple[int, int, int] = (
         0,
@@ -115,10 +117,9 @@ class TimeFormat:
                 return f"{time.microsecond * 1000 + time.nanosecond:09d}"[: self.fraction]
             if letter == "z":
                 return "+0000"
-            if letter == "q":
-                return str(time.quarter)
-            if letter == "h":
-                return "1" if time.month <= 6 else "2"
+            if letter in "qh" or (self.roman and letter == "m"):
+                number = {"q": time.quarter, "h": 1 if time.month <= 6 else 2, "m": time.month}[letter]
+                return ROMANS[number - 1] if self.roman else str(number)
             if letter in "bB":
                 return self.months[time.month - 1]
             if letter == "a":

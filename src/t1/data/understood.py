@@ -95,7 +95,7 @@ def _time(file: DataFile) -> str:
     form = file.time_format
     if form is not None and form.unit == "step":
         parts[1] = "numbers that count"
-    elif form is not None and form.day_first is not None and not form.pattern.startswith("%Y"):
+    elif form is not None and form.day_first is not None and not form.pattern.startswith(("%Y", "%y")):
         parts.append("day first" if form.day_first else "month first")
     if form is not None and form.suffix:
         parts.append("UTC" if not form.offset else f"zone {form.suffix.strip()}")

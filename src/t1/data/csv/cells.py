@@ -12,6 +12,10 @@ MARKERS = (
     *("-", "--", "---", "?", ".", "MM", "M", "ND", "n.a.", "#VALUE!", "#DIV/0!", "#REF!", "#NUM!", "#NAME?"),
     *("unavailable", "unknown", "missing", "none", "Null", "(null)", r"\N", "n/d", "na", "Nan", ":"),
     *("no data", "No Data", "No data", "NO DATA", "nodata", "NoData", "NODATA", "n.d.", "k.A."),
+    # ENTSO-E, JMA, Bloomberg, and what the historian PI writes where it has no value
+    *("n/e", "N/E", "//", "///", "#N/A N/A", "#N/A Field Not Applicable"),
+    *("Bad Input", "Bad Data", "I/O Timeout", "Comm Fail", "Pt Created", "No Sample", "Intf Shut"),
+    *("Scan Off", "Scan Timeout", "Not Connect", "Out of Serv", "Calc Failed"),
     *("..", "...", "…", "***", "****", "*****"),
 )
 MISSING_TEXTS = frozenset({b"", *(marker.encode() for marker in MARKERS)})
@@ -21,8 +25,9 @@ NUMBER = re.compile(
 )
 DATE = re.compile(
     rb"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*|/.*)?"  # 2020-01-31, 31.1.20 18:00, 2020-01-01T00:00/...
-    rb"|\d{1,2}[:.]\d{2}([:.]\d{2})?([.,]\d+)?( ?[AaPp][Mm])?"  # a clock
+    rb"|\d{1,2}[:.]\d{2}([:.]\d{2})?([.,]\d+)?( ?[AaPp][Mm]?)?"  # a clock
     rb"|\d{8}[T_:-]\d{2}:?\d{2}.*"
+    rb"|\d{1,2}/[A-Za-z]{3}/\d{4}[: ].*|\d{1,2}[A-Za-z]{3}\d{4}([: ].*)?"  # 10/Oct/2000:13:55:36, 01JAN2024:00:00:00
     # Jan 2010, janv. 2010, Jan-10; 2010M01, 2010-Q1, Q1 2010, KW 5/2023
     rb"|(?i:jan|feb|f\xc3\xa9v|fev|mar|m\xc3\xa4r|mrz|mrt|maa|apr|avr|abr|may|mai|mag|mei|jun|jui|jul|giu|lug|aug|ago"
     rb"|ao|sep|set|oct|okt|out|ott|nov|dec|dez|dic|d\xc3\xa9c|ene|gen)[^\W\d_]*\.?[- ]\d{2}(\d{2})?"
@@ -30,8 +35,8 @@ DATE = re.compile(
     rb"|\d{1,2}[- ][A-Za-z]{3,9}[- ,]+\d{2,4}.*|[A-Za-z]{3,9} \d{1,2},? \d{4}.*|\d{4}-[A-Za-z]{3}-\d{1,2}.*"
 )
 TOTALS = re.compile(
-    rb"(grand |sub-?)?(total|sum|mean|average|avg|min|max|minimum|maximum|median|count|std|summe|mittel\w*|gesamt"
-    rb"|moyenne|totaal|totale|media)\b",
+    rb"(grand |sub-?)?(total|sum|summary|mean|average|avg|min|max|minimum|maximum|median|count|std|summe|mittel\w*"
+    rb"|gesamt|moyenne|totaal|totale|media)\b",
     re.IGNORECASE,
 )
 

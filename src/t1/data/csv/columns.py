@@ -24,10 +24,19 @@ from t1.data.csv.styles import (
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
-from t1.data.ids import join_ids, may_name_series, number_that_tells, repeated, tell_apart, told_series
+from t1.data.ids import (
+    in_blocks,
+    join_ids,
+    may_name_series,
+    number_that_tells,
+    places_that_tell,
+    repeated,
+    tell_apart,
+    told_series,
+)
 from t1.data.reading import Reading
 from t1.data.suspicions import WHY_BLANK, blank_may_mean, told_blank, told_empty, told_nothing
-from t1.data.time_columns import TimeColumns, TimeSource
+from t1.data.time_columns import TimeColumns, TimeSource, are_mostly_clocks
 from t1.errors import InputError
 
 SOME = 50  # rows for a quick look
@@ -86,6 +95,15 @@ class TextSheet:
         """Free the memory of the texts that were kept."""
         self._kept.clear()
 
+    @property
+    def texts_at(self) -> list[int]:
+        """Where the columns are that are left alone because they hold text."""
+        return [
+            j
+            for j, name in enumerate(self.names)
+            if self.passed_through.get(name, "").startswith("holds text")
+        ]
+
     def find_ids(self, time: TimeColumns | None) -> tuple[tuple[int, ...], AnyArray | None]:
         """The columns that tell series apart, and each row's id."""
         at = self.choice.id
@@ -96,9 +114,14 @@ class TextSheet:
             at = tell_apart(time.times, {j: (self.names[j], self.all_texts) for j in texts})
             if not at and again:
                 numbers = {j: column for j in free if (column := self.whole_column(j)) is not None}
-                at = number_that_tells(time.times, numbers)
+                places = {j: (self.names[j], column) for j, column in numbers.items()}
+                at = places_that_tell(time.times, places) or number_that_tells(time.times, numbers)
             if at:
                 self.said.append(told_series((self.names[j] for j in at), time.times))
+        if not at and time is None and not self.choice.named:
+            named = [j for j in range(len(self.names)) if self.named and self._may_tell_apart(j, 0)]
+            at = in_blocks({j: (self.names[j], self.all_texts) for j in named})
+            self.said += [told_series((self.names[j] for j in at), None)] if at else []
         if not at:
             return (), None
         ids = join_ids(map(self.all_texts, at))
@@ -108,9 +131,12 @@ class TextSheet:
         return at, ids
 
     def _may_tell_apart(self, j: int, again: int) -> bool:
-        """Whether a column is text, or whole numbers under the name of an id; `again`: rows whose stamp repeats."""
+        """Whether a column is text, or whole numbers under the name of an id; `again`: rows whose stamp repeats.
+
+        A clock that could not be read tells no series apart: those would go from day to day at one hour.
+        """
         if self.numbers.n_texts[j]:
-            return bool(again) or self._is_text(j)
+            return (bool(again) or self._is_text(j)) and not are_mostly_clocks(self.texts(j, SOME))
         return may_name_series(self.names[j], lambda: self.whole_column(j), again)
 
     def find_numeric(self, taken: tuple[int, ...]) -> list[int]:
@@ -126,6 +152,10 @@ class TextSheet:
                 self.passed_through[name] = "is named like a time (to have it filled, name it: columns)"
             elif self._nameless(j) and not n_texts and not n_numbers:
                 self.passed_through[name] = "is empty and has no name"
+            elif not n_texts and not n_numbers and {*self.texts(j)} == {"M"}:
+                self.passed_through[name] = (
+                    "holds text ('M' in every row)"  # monthly; elsewhere it means missing
+                )
             elif (n_texts or j in self.grouped) and not self._read_style(j):
                 self._refuse_mixed(j)
                 row = int(self.numbers.first_text[j])
@@ -133,7 +163,9 @@ class TextSheet:
                     f"holds text ({self._show(row, j)!r} on line {self.cells.line(row)})"
                 )
                 blanks = len(self.numbers.values) - n_texts - n_numbers
-                if blanks:
+                if n_numbers > n_texts:
+                    self.problems.append(self._told_mixed(j))
+                elif blanks:
                     self.problems.append(told_empty(name, "text", blanks))
             elif not self.choice.named and self._is_stamp(j):
                 self.passed_through[name] = "holds time stamps"
@@ -257,6 +289,8 @@ class TextSheet:
             texts = self._codes(j, mostly)
             more = f", or have cells with {', '.join(map(repr, texts))} filled (missing_values)"
             more += f": give {' '.join(map(repr, texts))}" if len(texts) > 1 else ""
+        if row and self.cells.line(row) > self.cells.line(row - 1) + 1:
+            more += f"; if another table begins on line {self.cells.line(row)}, take that out of the file"
         raise InputError(
             f"column {name!r} holds {what}{text!r} on line {self.cells.line(row)}, where a number was "
             f"expected ({n_numbers} cells are numbers, {n_texts} are not).",
@@ -264,10 +298,19 @@ class TextSheet:
             option="exclude",
         )
 
-    def _codes(self, first: int, mostly: int) -> list[str]:
-        """The first few different texts without a digit in this and all columns that are refused as it is."""
+    def _told_mixed(self, j: int) -> str:
+        """What is said of a column of numbers and too many texts to be mistakes."""
+        texts = self._codes(j, MOSTLY, only=True)
+        more = f" If {' and '.join(map(repr, texts))} mean missing, say so (missing_values)." if texts else ""
+        return (
+            f"column {self.names[j]!r} holds {self.numbers.n_numbers[j]} numbers and {self.numbers.n_texts[j]} texts, "
+            f"so it is left alone.{more}"
+        )
+
+    def _codes(self, first: int, mostly: int, *, only: bool = False) -> list[str]:
+        """The first few different texts without a digit in this and, but for `only`, all columns refused as it is."""
         found: dict[str, None] = {}
-        for j in [first, *(j for j in sorted(self.choice.wanted) if j > first)]:
+        for j in [first] if only else [first, *(j for j in sorted(self.choice.wanted) if j > first)]:
             n_texts, n_numbers = int(self.numbers.n_texts[j]), int(self.numbers.n_numbers[j])
             if not n_texts or (j != first and n_numbers < mostly * n_texts):
                 continue

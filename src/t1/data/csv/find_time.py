@@ -12,15 +12,16 @@ from t1.arrays import BoolArray, FloatArray
 from t1.data.clocks import combine, find_clock
 from t1.data.date_parts import find_parts
 from t1.data.dates import (
+    EPOCH_NAME,
     Dates,
     is_time_name,
     looks_like_dates,
     may_be_a_code,
     read_dates,
-    read_numeric_dates,
 )
 from t1.data.julian_days import says_julian
 from t1.data.lone_clocks import find_lone_clock
+from t1.data.numeric_dates import read_numeric_dates
 from t1.data.time_columns import TimeColumns
 from t1.data.time_format import DAY_COUNTS, TimeFormat
 from t1.errors import InputError
@@ -28,7 +29,6 @@ from t1.errors import InputError
 if TYPE_CHECKING:
     from t1.data.csv.columns import TextSheet
 
-EPOCH_NAME = re.compile(r"^ts$|time|epoch|unix|date")
 COUNT_NAMES = ("t", "elapsed", "elapsed_time", "time_s", "time (s)", "time [s]", "seconds", "t (s)", "t [s]")
 STAMP = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-4])([0-5]\d([0-5]\d)?)?")
 DATED = re.compile(r"dat(e|um|a)?(?![a-z])|day|tag(?![a-z])|fecha|jour|ymd", re.IGNORECASE)
@@ -109,7 +109,8 @@ class TimeFinder:
             forward = bool((np.diff(column) > 0).all())
             first, name = self.sheet.texts(j, 1)[0], self.sheet.names[j].strip().lower()
             stamps = STAMP.fullmatch(first) is not None or (may_be_days and DAYS.fullmatch(first) is not None)
-            epoch = forward and column[0] >= 1e9 and EPOCH_NAME.search(name) is not None
+            told_so = EPOCH_NAME.search(name) is not None or (not self.sheet.named and _may_be_epochs(column))
+            epoch = forward and column[0] >= 1e9 and told_so
             counts = forward and name in COUNT_NAMES and len(column) >= 5 and _is_even(np.diff(column))
             if stamps or epoch or counts or julian:
                 dates, _ = self._dates(j)
@@ -191,6 +192,15 @@ class TimeFinder:
                 option="time",
             )
         return TimeColumns(at, dates.times, (dates.format,), dates.note)
+
+
+def _may_be_epochs(column: FloatArray) -> bool:
+    """Whether numbers without a name are seconds since 1970, or parts of one: of this century, mostly in even steps."""
+    unit = next(
+        (size for size in (1, 1e3, 1e6, 1e9) if 9.5e8 * size < column[0] and column[-1] < 4e9 * size), None
+    )
+    steps = np.diff(column)
+    return unit is not None and len(steps) > 8 and bool(2 * (steps == np.median(steps)).sum() > len(steps))
 
 
 def _is_even(steps: FloatArray) -> bool:

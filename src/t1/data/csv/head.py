@@ -45,7 +45,7 @@ class FirstLines:
         while end < len(self.cells) and self._is_below_names(end) and end - at <= MOST_UNITS:
             end += 1
         for later in range(end, min(end + 5, len(self.cells))):
-            if self._is_data(later, wrong=0.0):
+            if self._is_data(later, wrong=0.0) and self._has_date(later):
                 break
             if self.is_units(later):  # what seemed the table was its preamble
                 more, body = _from(self, later)
@@ -97,6 +97,11 @@ class FirstLines:
         odd = sum(a not in (b, CellLook.MISSING) for a, b in pairs)
         dated = all(a in (b, CellLook.MISSING) for a, b in pairs if b is CellLook.DATE)
         return dated and any(a is b for a, b in pairs) and odd <= wrong * len(pairs)
+
+    def _has_date(self, k: int) -> bool:
+        """Whether a line has a date, if there are any: numbers of devices may stand below the names."""
+        dated = [j for j, kind in enumerate(self.looks) if kind is CellLook.DATE]
+        return not dated or any(look(self.cells[k][j], self.missing) is CellLook.DATE for j in dated)
 
     def _is_near_header(self, k: int) -> bool:
         """Whether a line just above the data names its columns, though not as many, or as M for missing."""

@@ -18,6 +18,7 @@ from t1.errors import InputError
 HEAD = 1 << 20  # bytes that are looked at
 MOST_LINES = 400  # of them
 LEAST_LINES = 20  # if the file has as many
+MOSTLY = 0.8  # of the lines
 QUOTE = ord('"')
 CELL_STARTS = b',;|\t "\n'  # what a quote that opens a cell comes after; after a quote it is a doubled one
 COMMENTS = b"#%!"  # what a comment line may start with, if none is named
@@ -83,6 +84,8 @@ def find_layout(
         header, body = None, table.first_data() + bool(units_row)
     else:
         header, body = _given_header(header_row, every, rest, table, units_row)
+    if header is None and separator == b"," and 0 < body < len(rest):
+        _refuse_decimal_commas(rest[body - 1].text, [line.text for line in rest[body:]])
     names = [] if header is None else split(_uncommented(header, comment), separator)
     width = max(table.width, len(names)) if separator != BLANKS else table.width
     names = _fit_names(names, width, table)
@@ -98,6 +101,22 @@ def find_layout(
         looks=tuple(table.looks) + (CellLook.MISSING,) * (width - len(table.looks)),
         said=tuple(_said(header, remarks, rest[:body], separator)),
     )
+
+
+def _refuse_decimal_commas(names: bytes, rows: Sequence[bytes]) -> None:
+    """Refuse rows such as `10:00, 7,5, 12,25` below three names: a comma and a blank divide cells, others do not.
+
+    Read with a comma between all cells, a row with an empty one has its numbers in other columns.
+    """
+    n = names.count(b", ")
+    divided = sum(row.count(b", ") == n for row in rows)
+    more = sum(row.count(b",") > n for row in rows)
+    if n and names.count(b",") == n and divided > MOSTLY * len(rows) and more > MOSTLY * len(rows):
+        raise InputError(
+            f"{n + 1} names stand above rows with more commas: some divide cells, others are decimal signs.",
+            cure="Save the table with ; between its cells, or with decimal points.",
+            option="separator",
+        )
 
 
 def _given_header(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from t1.arrays import FloatArray
 from t1.data.csv.columns import TextSheet
 from t1.data.csv.dialect import BLANKS, find_decimal
 from t1.data.csv.encoding import find_encoding
+from t1.data.csv.events import SELDOM, find_events, told_events
 from t1.data.csv.file import CsvFile
 from t1.data.csv.find_time import TimeFinder
 from t1.data.csv.layout import Layout, find_layout
@@ -101,6 +103,15 @@ def _understand(sheet: TextSheet, layout: Layout, problems: Sequence[str], wide:
     columns = tuple(names[j] for j in at)
     values = _keep_columns(numbers.values, at)
     sentinels = take_out_sentinels(values, columns, reading.keep_sentinels)
+    most = SELDOM * len(values)
+    marks = [j for j in sheet.texts_at if not numbers.n_numbers[j] and numbers.n_texts[j] <= most]
+    events = None if id_at else find_events(values, sheet.cells, marks, time.times if time else None)
+    cells = sheet.cells
+    if events is not None:
+        kept = ~events
+        values, cells = values[kept], cells.only(kept)
+        time = replace(time, times=time.times[kept]) if time else None
+        sheet.said.append(told_events(int(events.sum())))
     note = [f"dates are read {time.note}"] if time is not None and time.note else []
     return CsvFile(
         values=values,
@@ -113,10 +124,10 @@ def _understand(sheet: TextSheet, layout: Layout, problems: Sequence[str], wide:
         id_columns=tuple(names[j] for j in id_at),
         passed_through=sheet.passed_through,
         problems=[*problems, *sheet.problems, *doubtful_sentinels(sentinels)],
-        said=(*layout.said, *sheet.cells.said, *sheet.said, *note, *(["the text is UTF-16"] if wide else [])),
+        said=(*layout.said, *cells.said, *sheet.said, *note, *(["the text is UTF-16"] if wide else [])),
         sentinels=sentinels,
         kind=reading.kind,
-        cells=sheet.cells,
+        cells=cells,
         layout=layout,
         names=names,
         at=tuple(at),

@@ -5,6 +5,8 @@ Each function takes lines out of `is_row` (lines,), in place, and says so.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,6 +24,9 @@ LOOK_BACK = 200  # rows at the end that are looked at
 TOTAL_LETTERS = b"gtsmac"  # what the words for totals begin with
 MOST_SETTINGS = 30  # lines without a date above those with one
 MOST_SUMS = 3  # lines of sums below a table
+LEAST_WHOLE = 10  # rows without a cell less, beside which a last one is cut off
+
+WORD_AND_NUMBER = re.compile(rb"[^\s\d:]+[-. ]{0,2}\d{2,4}")
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -77,7 +82,17 @@ def _is_remark(cells: list[bytes], n_cells: int, layout: Layout) -> bool:
     """Whether a last line is no row: text where the table has values, or a single text."""
     short = n_cells != layout.width or TOTALS.match(cells[0].strip(BLANK)) is not None
     alone = n_cells == 1 and layout.width > 2
+    short = short or _stands_alone(cells)
     return look(cells[0]) is CellLook.TEXT and ((layout.looks[0] in VALUES and short) or alone)
+
+
+def _stands_alone(cells: list[bytes]) -> bool:
+    """Whether nothing stands beside the first cell: a sheet saved as CSV has separators behind a remark as well.
+
+    A month in an encoding or a language that is not known here (décembre 2020) is no remark.
+    """
+    month = WORD_AND_NUMBER.fullmatch(cells[0].strip(BLANK)) is not None
+    return len(cells) > 1 and not month and not any(cell.strip(BLANK) for cell in cells[1:])
 
 
 def drop_undated_start(
@@ -100,14 +115,39 @@ def drop_undated_start(
 
 
 def _undated_end(data: Bytes, starts: IntArray, ends: IntArray, rows: IntArray, layout: Layout) -> set[int]:
-    """The last lines if they alone have no date: sums without a word."""
-    if layout.looks[0] is not CellLook.DATE or layout.width < 2:
+    """The last lines if they alone have no date in any column of dates: sums without a word, the end of a report."""
+    dated = [j for j, kind in enumerate(layout.looks) if kind is CellLook.DATE]
+    if not dated or layout.width < 2:
         return set()
     tail = rows[-LOOK_BACK:].tolist()
-    first = (split(data[starts[i] : ends[i]].tobytes(), layout.separator)[:1] for i in tail)
-    missing = [not cells or not cells[0].strip(BLANK) for cells in first]
+    lines = (split(data[starts[i] : ends[i]].tobytes(), layout.separator) for i in tail)
+    missing = [_has_no_date(cells, dated, layout.width) for cells in lines]
     n = missing[::-1].index(False) if False in missing else len(tail)
     return set(tail[len(tail) - n :]) if sum(missing) == n <= MOST_SUMS < len(tail) else set()
+
+
+def _has_no_date(cells: list[bytes], dated: list[int], width: int) -> bool:
+    """Whether a line has no cell in the columns of dates; a short line may have another one in their place."""
+    given = [cells[j] for j in dated if j < len(cells) and cells[j].strip(BLANK)]
+    return not given or (len(cells) < width and all(look(cell) is not CellLook.DATE for cell in given))
+
+
+def drop_cut_off(
+    data: Bytes,
+    starts: IntArray,
+    ends: IntArray,
+    counts: IntArray,
+    is_row: BoolArray,
+    layout: Layout,
+    said: list[str],
+) -> None:
+    """The last line if it alone has too few cells, and no line break: the logger stopped while it wrote."""
+    rows = np.flatnonzero(is_row)
+    ended = len(rows) < LEAST_WHOLE or layout.separator == BLANKS or data[ends[rows[-1]]] != 0
+    if ended or counts[rows[-1]] >= layout.width or (counts[rows[:-1]] != layout.width).any():
+        return
+    is_row[rows[-1]] = False
+    said.append("the last line is cut off and left alone")
 
 
 def drop_empty(
@@ -157,11 +197,15 @@ def drop_strays(
             raise InputError(
                 f"line {line_at(data, int(starts[i]), newline)} has {counts[i]} cells, "
                 f"the table has {layout.width} columns.",
-                cure="Correct the line (quote a cell that holds the separator), or name the right separator "
+                cure="Between blanks an empty cell cannot be seen: write NA into it, or save the table with another "
+                "separator."
+                if layout.separator == BLANKS and counts[i] < layout.width
+                else "Correct the line (quote a cell that holds the separator), or name the right separator "
                 "(separator).",
                 option="separator",
             )
     strays += _drop_subtotals(data, starts, ends, is_row, layout)
+    strays += _drop_padded_remarks(data, starts, ends, is_row, layout)
     if layout.header_end is not None and layout.names:
         strays += _drop_repeated_names(data, starts, ends, is_row, layout)
     if strays:
@@ -188,6 +232,24 @@ def _drop_subtotals(data: Bytes, starts: IntArray, ends: IntArray, is_row: BoolA
     return len(found)
 
 
+def _drop_padded_remarks(
+    data: Bytes, starts: IntArray, ends: IntArray, is_row: BoolArray, layout: Layout
+) -> int:
+    """Take out lines with a text where the table has dates, and nothing beside it; how many there were."""
+    if layout.looks[0] is not CellLook.DATE or layout.width < 2:
+        return 0
+    # (a date may begin with a letter as well, but then something was measured at it)
+    may_be = is_row & (data[np.maximum(ends - 1, 0)] == layout.separator[0])
+    may_be &= (data[starts] < ord("0")) | (data[starts] > ord("9"))
+    found = []
+    for i in np.flatnonzero(may_be).tolist():
+        cells = split(data[starts[i] : ends[i]].tobytes(), layout.separator)
+        if _stands_alone(cells) and look(cells[0]) is CellLook.TEXT:
+            found.append(i)
+    is_row[found] = False
+    return len(found)
+
+
 def _drop_repeated_names(
     data: Bytes, starts: IntArray, ends: IntArray, is_row: BoolArray, layout: Layout
 ) -> int:
@@ -195,9 +257,10 @@ def _drop_repeated_names(
     end = layout.header_end
     begin = max(data[:end].tobytes().rfind(b"\n"), data[:end].tobytes().rfind(b"\r")) + 1
     names = data[begin:end].tobytes()
-    found = np.flatnonzero(is_row & (ends - starts == end - begin))
+    found = np.flatnonzero(is_row & (np.abs(ends - starts - (end - begin)) <= 2 * layout.width))
     found = found[data[starts[found]] == data[begin]] if len(found) else found
-    same = [i for i in found.tolist() if data[starts[i] : ends[i]].tobytes() == names]
+    bare = names.replace(b" ", b"")  # there may be a blank more or less
+    same = [i for i in found.tolist() if data[starts[i] : ends[i]].tobytes().replace(b" ", b"") == bare]
     if any(look(cell) not in (CellLook.TEXT, CellLook.MISSING) for cell in split(names, layout.separator)):
         return 0  # names that are numbers could be a row
     is_row[same] = False

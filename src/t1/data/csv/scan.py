@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
 
-from t1.arrays import IntArray
+from t1.arrays import BoolArray, IntArray
 from t1.data.csv.dialect import BLANKS
 from t1.data.csv.layout import QUOTE, Layout
 from t1.data.csv.rows import (
     Bytes,
     drop_comments,
+    drop_cut_off,
     drop_empty,
     drop_footer,
     drop_strays,
@@ -52,6 +53,11 @@ class Cells:
         start = self.row_starts[row] if column == 0 else self.ends[row, column - 1] + 1
         return self.data[start : self.ends[row, column]].tobytes()
 
+    def only(self, rows: BoolArray) -> Cells:
+        """The table without the other rows; they stay in the file as they are."""
+        counts = None if self.counts is None else self.counts[rows]
+        return replace(self, row_starts=self.row_starts[rows], ends=self.ends[rows], counts=counts)
+
     def line(self, row: int) -> int:
         """The line of the file on which a row starts; the first is 1."""
         return line_at(self.data, int(self.row_starts[row]), self.newline)
@@ -77,6 +83,7 @@ def scan(data: Bytes, size: int, layout: Layout) -> Cells:
     said: list[str] = []
     if layout.comment is not None and (n := drop_comments(data, starts, is_row, layout.comment)):
         said.append(f"{n} comment lines between the rows are left alone")
+    drop_cut_off(data, starts, ends, counts, is_row, layout, said)
     drop_footer(data, starts, ends, counts, is_row, layout, said)
     drop_undated_start(data, starts, ends, is_row, layout, said)
     drop_empty(data, starts, ends, is_row, layout, said)
