@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from t1.fill.blend import FEWEST, Blend, learn_blend
+from t1.fill.blend import FEWEST, Blend, _towards, learn_blend
 from t1.fill.gaps import N_CLASSES, N_INNER
 
 NAN = np.nan
@@ -258,3 +258,12 @@ def test_labels_go_by_weight():
 def test_one_method_for_all():
     blend = Blend.of_one(NAMES, "third", 2, np.zeros((2, N_CLASSES), dtype=bool))
     assert (blend.weights == [0, 0, 1]).all()
+
+
+def test_what_is_clear_beyond_all_measure_is_believed():
+    """Errors of 1e250 that are all alike."""
+    errors = np.stack([np.full(20, 1e250), np.zeros(20)])
+    every = np.arange(20)
+    with np.errstate(over="ignore"):
+        weights = _towards(np.array([1.0, 0.0]), np.array([0.0, 1.0]), errors, every, every, half=50.0)
+    np.testing.assert_allclose(weights, [0, 1])

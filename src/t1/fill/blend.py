@@ -174,7 +174,8 @@ def _towards(
     clear = 0.0
     if n >= FEWEST and by_event.any():
         clear = float(by_event.mean() / max(by_event.std(ddof=1) / np.sqrt(n), 1e-12)) - LUCK
-    share = n / (n + half / max(clear, 1.0) ** 2)
+    clear = max(clear, 1.0)
+    share = n / (n + half / clear / clear)  # a square of 1e200 is no number
     return _pruned(share * to + (1 - share) * from_)
 
 
