@@ -262,8 +262,8 @@ def test_one_method_for_all():
 
 def test_what_is_clear_beyond_all_measure_is_believed():
     """Errors of 1e250 that are all alike."""
-    errors = np.stack([np.full(20, 1e250), np.zeros(20)])
-    every = np.arange(20)
+    errors = np.stack([np.full(16, 1e250), np.zeros(16)])
+    every = np.arange(16)
     with np.errstate(over="ignore"):
         weights = _towards(np.array([1.0, 0.0]), np.array([0.0, 1.0]), errors, every, every, half=50.0)
     np.testing.assert_allclose(weights, [0, 1])
