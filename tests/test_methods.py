@@ -22,8 +22,10 @@ from t1.methods.t1 import BOTH_WAYS, T1Fill
 from t1.panel import Panel
 
 NAN = np.nan
-# "related" answers only for columns that follow from others: test_api.py has its tests
-CLOSED = [n for n in METHODS if n not in (*MODELS, "t1-zero", "related") and not METHODS[n].absent]
+# "related" answers only for columns that follow from others, "t1-week" where one goes by the week: test_api.py and
+# test_week.py have their tests
+SOME = ("related", "t1-week")
+CLOSED = [n for n in METHODS if n not in (*MODELS, "t1-zero", *SOME) and not METHODS[n].absent]
 FAST = [name for name in CLOSED if name not in ("pswi", "iterative", "knn")]
 no_answer = {"seasonal", "regression", "trees"}  # where there is no season, or too little to learn from
 cells = st.one_of(st.just(NAN), st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0]))

@@ -50,7 +50,7 @@ class Regression:
     """What was learned, in standard units."""
 
     cycle: FloatArray | None  # (period, columns), the mean cycle; None: no season
-    columns: IntArray  # those that take part: with an observed value and a finite spread
+    columns: IntArray  # those that take part: with an observed value, and none that is infinite
     scaler: Scaler  # of these columns
     low: FloatArray  # the least and the greatest value observed: fills stay between them and those of their table
     high: FloatArray
@@ -170,7 +170,8 @@ def learn_regression(
 
     Weights are learned for the columns that have gaps, or for `every` one.
     """
-    columns = np.flatnonzero(~np.isnan(values).all(axis=0))
+    low, high = _observed_range(values)
+    columns = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
     scaler = Scaler.even(values if len(columns) == values.shape[1] else values[:, columns])
     cycle = None if period is None or period >= len(values) else np.empty((period, len(columns)))
     if cycle is not None:
@@ -179,15 +180,14 @@ def learn_regression(
     rows = _learned_rows(values.shape, period)
     table = Sight(values if len(rows) == len(values) else values[rows], columns, scaler, cycle, 0)
     gappy = np.isnan(values[:, columns]).any(axis=0)
-    low, high = _observed_range(values[:, columns])
     learned = _Learned.of(table, _helpers(table.fill))
     learned.learn(np.arange(len(columns)) if every else np.flatnonzero(gappy), on_share)
     return Regression(
         cycle=cycle,
         columns=columns,
         scaler=scaler,
-        low=low,
-        high=high,
+        low=low[columns],
+        high=high[columns],
         n_missing=learned.n_missing,
         helpers=learned.helpers,
         weights=learned.weights,
