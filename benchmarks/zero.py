@@ -327,10 +327,12 @@ def parts() -> Iterator[tuple[str, list[dict], float]]:
     same = [r for r in rows() if "budget" not in r] + short
     same = [r for r in same if cells_of(r) in filled]
     for title, of_paper in (("24 held-out tables", False), ("The paper's datasets (test parts)", True)):
-        yield title, [r for r in every if (r["table"] in PAPER) == of_paper], FULL
-        seconds = f"{CORES * DEFAULT:g} s of processor time to train"
+        chosen = [r for r in every if (r["table"] in PAPER) == of_paper]
+        yield title, chosen, FULL
         some = [r for r in same if (r["table"] in PAPER) == of_paper]
-        yield f"{title}: {seconds}", some, DEFAULT
+        n, n_all = (len({r["table"] for r in part}) for part in (some, chosen))
+        so_far = f", {n} of {n_all} so far" if n < n_all else ""
+        yield f"{title}{so_far}: {CORES * DEFAULT:g} s of processor time to train", some, DEFAULT
 
 
 def cells_of(row: dict) -> tuple:
