@@ -245,3 +245,29 @@ def test_rows_that_are_asked_for_are_filled_as_in_the_whole(one_thread):
         for name in ("values", "down", "up"):
             np.testing.assert_array_equal(getattr(part, name)[begin:end], getattr(whole, name)[begin:end])
         assert not np.array_equal(part.values, whole.values)  # the rest was not filled by the network
+
+
+DAMAGED = {
+    "a start": b"\x1f\x8b",
+    "noise that claims gigabytes": b"\x1f\x8b\x08\x00abcdefghijklmnop",
+    "a Parquet file cut off": b"PAR1abc",
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_is_told_whatever_size_it_claims(tmp_path, capsys, name):
+    (tmp_path / "in.csv").write_bytes(DAMAGED[name])
+    assert main(["impute", str(tmp_path / "in.csv"), "-o", str(tmp_path / "out.csv")]) == 2
+    told = capsys.readouterr().err
+    assert "damaged" in told or "not a readable Parquet file" in told
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_gzip_file_that_is_cut_off_is_told_stretch_by_stretch(tmp_path, capsys):
+    text = "a,b\n" + "".join(f"{i},{i % 7}\n" for i in range(5000))
+    packed = gzip.compress(text.encode())
+    (tmp_path / "in.csv.gz").write_bytes(packed[: len(packed) // 2])
+    options = ["--memory", "0", "-o", str(tmp_path / "out.csv.gz")]
+    assert main(["impute", str(tmp_path / "in.csv.gz"), *options]) == 2
+    assert "the gzip file is damaged" in capsys.readouterr().err
+    assert [p.name for p in tmp_path.iterdir()] == ["in.csv.gz"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -132,6 +134,10 @@ def open_pieces(source: str | Path, options: Mapping[str, Any]) -> Pieces:
         return (ParquetPieces if start == b"PAR1" else CsvPieces)(path, reading)
     except InputError as error:
         raise InputError(f"{source}: {error.message}", cure=error.cure, option=error.option) from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(
+            f"{source}: the gzip file is damaged: {error}.", cure="Download or create it again."
+        ) from None
 
 
 def memory_needed(source: str | Path) -> int:
@@ -141,14 +147,18 @@ def memory_needed(source: str | Path) -> int:
         return 0
     with path.open("rb") as stream:
         start = stream.read(4)
-        if start.startswith(b"\x1f\x8b"):
+        if start.startswith(b"\x1f\x8b") and len(start) == 4:
             stream.seek(-4, os.SEEK_END)  # the size of what is packed, up to 4 GB
             size = max(int.from_bytes(stream.read(4), "little"), path.stat().st_size)
             return TIMES_TEXT * size
     if start == b"PAR1":
         from t1.data.parquet import need_pyarrow
 
-        metadata = need_pyarrow()[1].read_metadata(path)
+        pa, parquet = need_pyarrow()
+        try:
+            metadata = parquet.read_metadata(path)
+        except (pa.ArrowException, OSError):
+            return 0  # whoever reads it says what is wrong with it
         return TIMES_NUMBERS * 8 * int(metadata.num_rows) * int(metadata.num_columns)
     return 0 if start.startswith(b"PK") else TIMES_TEXT * path.stat().st_size
 
