@@ -66,6 +66,7 @@ NAMES = {
 _NAMED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in NAMES.items()}
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a step from -1e308 to 1e308 is infinite, and of no kind
 def find_kinds(
     values: FloatArray,
     columns: Sequence[str],
