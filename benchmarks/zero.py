@@ -464,6 +464,7 @@ def picture() -> None:
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "zero"  # the same picture is the same file
     import matplotlib.pyplot as plt
 
     chosen = [r for r in rows() if r["table"] not in PAPER and r.get("budget", FULL) == FULL]
