@@ -15,11 +15,9 @@ from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
 from t1.data.blocks import column_blocks
 from t1.data.ids import (
     contradicting,
-    in_blocks,
     join_ids,
     may_name_series,
-    number_that_tells,
-    places_that_tell,
+    numbers_that_tell,
     repeated,
     tell_apart,
     told_in_order,
@@ -230,13 +228,10 @@ def _tell_apart(
         for j in free
         if dtypes[j] in WORDS or (j in numeric and may_name_series(names[j], numeric[j], again))
     ]
-    columns = {j: (names[j], lambda j: _texts(frame, j)) for j in words}
-    at = in_blocks(columns) if times is None else tell_apart(times, columns)
+    at = tell_apart(times, {j: (names[j], lambda j: _texts(frame, j)) for j in words})
     if at or times is None or not again:
         return at
-    found = {j: numbers() for j, numbers in numeric.items()}
-    named = {j: (names[j], column) for j, column in found.items()}
-    return places_that_tell(times, named) or number_that_tells(times, found)
+    return numbers_that_tell(times, {j: (names[j], numbers()) for j, numbers in numeric.items()})
 
 
 def _numbers(frame: nw.DataFrame[Any], j: int) -> FloatArray:

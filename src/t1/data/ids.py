@@ -107,13 +107,17 @@ def contradicting(times: TimeArray, ids: AnyArray | None, values: FloatArray) ->
 
 
 def tell_apart(
-    times: TimeArray, columns: Mapping[int, tuple[str, Callable[[int], list[str]]]]
+    times: TimeArray | None, columns: Mapping[int, tuple[str, Callable[[int], list[str]]]]
 ) -> tuple[int, ...]:
     """The one or two columns without which time stamps repeat and with which they do not; () if none do.
+
+    Without a time, one whose values stand in blocks of rows.
 
     Where none repeats, a column that is named so, if series take turns in it as sensors in a log of events do. A
     column whose values hardly repeat tells rows apart, not series, so each must come up several times.
     """
+    if times is None:
+        return _in_blocks(columns)
     n_rows = len(times)
     if not repeated(times):
         return _in_turns(times, columns)
@@ -171,7 +175,13 @@ def _in_turns(
     return ()
 
 
-def places_that_tell(times: TimeArray, columns: Mapping[int, tuple[str, FloatArray]]) -> tuple[int, ...]:
+def numbers_that_tell(times: TimeArray, columns: Mapping[int, tuple[str, FloatArray]]) -> tuple[int, ...]:
+    """The columns of numbers, with their names, that tell the rows of each time stamp apart; () if none do."""
+    numbers = {j: column for j, (_, column) in columns.items()}
+    return _places_that_tell(times, columns) or number_that_tells(times, numbers)
+
+
+def _places_that_tell(times: TimeArray, columns: Mapping[int, tuple[str, FloatArray]]) -> tuple[int, ...]:
     """Latitude and longitude, if they tell the rows of each time stamp apart: the points of a grid; () if not."""
     at = {kind: j for j, (name, _) in columns.items() if (kind := _coordinate(name)) is not None}
     if len(at) < 2 or any(np.isnan(columns[j][1]).any() for j in at.values()):
@@ -212,7 +222,7 @@ def number_that_tells(times: TimeArray, columns: Mapping[int, FloatArray]) -> tu
     return ()
 
 
-def in_blocks(columns: Mapping[int, tuple[str, Callable[[int], list[str]]]]) -> tuple[int, ...]:
+def _in_blocks(columns: Mapping[int, tuple[str, Callable[[int], list[str]]]]) -> tuple[int, ...]:
     """The first column that is called an id, and of which each value has several rows in one block; () if none is.
 
     For tables without a time: the rows of one patient follow each other, and another one's are no part of them.

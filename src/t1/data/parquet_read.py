@@ -14,16 +14,7 @@ from t1.data.clocks import combined, find_clock
 from t1.data.data_file import Choice, choose
 from t1.data.date_parts import find_parts
 from t1.data.dates import EPOCH_NAME, Dates, is_time_name, may_be_a_code, read_dates
-from t1.data.ids import (
-    in_blocks,
-    join_ids,
-    may_name_series,
-    number_that_tells,
-    places_that_tell,
-    repeated,
-    tell_apart,
-    told_series,
-)
+from t1.data.ids import join_ids, may_name_series, numbers_that_tell, repeated, tell_apart, told_series
 from t1.data.lone_clocks import find_lone_clock
 from t1.data.numeric_dates import read_numeric_dates
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
@@ -208,29 +199,19 @@ def _find_ids(
         return ["" if cell is None else str(cell) for cell in table.column(j).to_pylist()]
 
     at, said = choice.id, []
-    if not at and time is not None and not choice.named:
-        kinds = table.schema.types
-        free = [j for j in range(len(kinds)) if j not in time.at]
-        again = repeated(time.times)
+    if not at and not choice.named:
+        times, taken = (None, ()) if time is None else (time.times, time.at)
+        again = 0 if times is None else repeated(times)
+        kinds, names = table.schema.types, table.column_names
+        free = [j for j in range(len(kinds)) if j not in taken]
         numeric = {j: partial(numbers_of, pa, table.column(j)) for j in free if is_numeric(pa, kinds[j])}
-        named = [j for j in numeric if may_name_series(table.column_names[j], numeric[j], again)]
+        named = [j for j in numeric if may_name_series(names[j], numeric[j], again)]
         words = [j for j in free if j in named or _is_text(pa, kinds[j])]
-        at = tell_apart(time.times, {j: (table.column_names[j], texts) for j in words})
-        if not at and again:
-            columns = {j: numbers() for j, numbers in numeric.items()}
-            places = {j: (table.column_names[j], column) for j, column in columns.items()}
-            at = places_that_tell(time.times, places) or number_that_tells(time.times, columns)
+        at = tell_apart(times, {j: (names[j], texts) for j in words})
+        if not at and times is not None and again:
+            at = numbers_that_tell(times, {j: (names[j], numbers()) for j, numbers in numeric.items()})
         if at:
-            said.append(told_series((table.column_names[j] for j in at), time.times))
-    if not at and time is None and not choice.named:
-        kinds = table.schema.types
-        numeric = {
-            j: partial(numbers_of, pa, table.column(j)) for j in range(len(kinds)) if is_numeric(pa, kinds[j])
-        }
-        named = [j for j in numeric if may_name_series(table.column_names[j], numeric[j], 0)]
-        words = [j for j in range(len(kinds)) if j in named or _is_text(pa, kinds[j])]
-        at = in_blocks({j: (table.column_names[j], texts) for j in words})
-        said += [told_series((table.column_names[j] for j in at), None)] if at else []
+            said.append(told_series((names[j] for j in at), times))
     if not at:
         return (), None, said
     return at, join_ids(map(texts, at)), said

@@ -227,11 +227,10 @@ class Judging:
                 with suppress(LeftOut):  # no time is left for it: what was judged fills
                     methods[k] = fit_of(fitted.name)(panel, self.learning)
         tuned_error = 1.0
-        known = [m for m in methods if type(m) in (T1Fill, WeekFill)]
         for k, fitted in enumerate(methods):  # what a tuned network was told of the table is better known now
             if isinstance(fitted, T1Fill) and fitted.name == TUNED:
-                starts = [m for m in known if isinstance(m, T1Fill) and m.periods == fitted.periods]
-                methods[k] = fitted.knowing(starts[0]) if starts else fitted
+                start = next(m for m in methods if isinstance(m, T1Fill) and m.periods == fitted.periods)
+                methods[k] = fitted.knowing(start)
                 if used[k]:
                     methods[k], tuned_error = self._tuned_on(methods[k], panel)
         return tuple(methods), tuned_error
@@ -239,7 +238,7 @@ class Judging:
     def _tuned_on(self, fitted: FittedMethod, panel: Panel) -> tuple[FittedMethod, float]:
         from t1.methods.tune import TunedFill
 
-        assert isinstance(fitted, TunedFill)  # there is no other T1 beside the untrained one
+        assert isinstance(fitted, TunedFill)  # by its name
         with self._told_as_tuning():
             return fitted.go_on(panel, self.learning, self.rounds[0].masked)
 

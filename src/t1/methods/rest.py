@@ -33,15 +33,18 @@ class RestFill:
 
     def fill(self, panel: Panel, *, asked: BoolArray | None = None, stride: int | None = None) -> Fill:
         """As T1 does; a series that the regression has not learned from has no answer."""
-        told = self.scaler.scale(self.regression.told(panel))
-        rest = panel.with_values(self.scaler.scale(panel.values) - told)
+        told, rest = self._apart(panel)
         return self._together(panel, told, self.t1.fill(rest, asked=asked, stride=stride))
 
     def fill_ends(self, panel: Panel, length: int, coarse_of: BoolArray | None = None) -> Fill:
         """The last window of each series, as T1 does."""
-        told = self.scaler.scale(self.regression.told(panel))
-        rest = panel.with_values(self.scaler.scale(panel.values) - told)
+        told, rest = self._apart(panel)
         return self._together(panel, told, self.t1.fill_ends(rest, length, coarse_of))
+
+    def _apart(self, panel: Panel) -> tuple[FloatArray, Panel]:
+        """What the regression says of every cell, in standard units, and the panel less that."""
+        told = self.scaler.scale(self.regression.told(panel))
+        return told, panel.with_values(self.scaler.scale(panel.values) - told)
 
     def _together(self, panel: Panel, told: FloatArray, rest: Fill) -> Fill:
         """What both say, in the panel's units."""

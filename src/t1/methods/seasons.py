@@ -88,9 +88,7 @@ def _goes_by_the_week(values: FloatArray, period: int) -> bool:
     known = np.where(seen, z, 0.0).astype(np.float32)
     off = np.full((2, *known.shape), np.nan, dtype=np.float32)
     for k, length in enumerate((period, WEEK * period)):
-        before, before_weight, after, after_weight = season_beside(known, seen, length)
-        weight = before_weight + after_weight
-        beside = (before * before_weight + after * after_weight) / np.maximum(weight, 1e-9)
+        beside, weight = mean_beside(known, seen, length)
         np.copyto(off[k], np.abs(beside - known), where=seen & (weight > 0))
     both: BoolArray = np.all(np.isfinite(off), axis=0)
     day, week = (np.where(both, part, 0.0).sum(axis=0) for part in off)
@@ -136,6 +134,15 @@ def season_beside(
         mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
         parts += [mean, weight / np.float32(1.5)]
     return parts
+
+
+def mean_beside(
+    known: Float32Array, observed: BoolArray, period: int, first: int = 0
+) -> tuple[Float32Array, Float32Array]:
+    """The mean of the observations of the same phase on both sides of each cell, and its weight: 0 where none is."""
+    before, before_weight, after, after_weight = season_beside(known, observed, period, first)
+    weight = before_weight + after_weight
+    return (before * before_weight + after * after_weight) / np.maximum(weight, 1e-9), weight
 
 
 def _peaks(z: FloatArray, longest: int) -> FloatArray:

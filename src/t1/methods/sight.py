@@ -8,7 +8,7 @@ from t1.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from t1.data.blocks import column_blocks
 from t1.data.scale import Scaler
 from t1.methods.memory import Memory
-from t1.methods.seasons import season_beside
+from t1.methods.seasons import mean_beside
 from t1.methods.simple import linear, over_season
 
 CLOSE = 6  # of the columns that tell another: these also by the rows before and after
@@ -123,9 +123,7 @@ def _one_period_away(z: FloatArray, cycle: FloatArray, phase: int, first: int) -
     """
     seen = np.isfinite(z)
     known = np.where(seen, z, 0).astype(np.float32)
-    before, before_weight, after, after_weight = season_beside(known, seen, len(cycle), first)
-    weight = before_weight + after_weight
+    mean, weight = mean_beside(known, seen, len(cycle), first)
     usual = cycle[(phase + np.arange(first, len(z))) % len(cycle)]
-    mean = (before * before_weight + after * after_weight) / np.maximum(weight, 1e-9)
     away: FloatArray = np.where(weight > 0, mean, usual)
     return away

@@ -24,16 +24,7 @@ from t1.data.csv.styles import (
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
-from t1.data.ids import (
-    in_blocks,
-    join_ids,
-    may_name_series,
-    number_that_tells,
-    places_that_tell,
-    repeated,
-    tell_apart,
-    told_series,
-)
+from t1.data.ids import join_ids, may_name_series, numbers_that_tell, repeated, tell_apart, told_series
 from t1.data.reading import Reading
 from t1.data.suspicions import WHY_BLANK, blank_may_mean, told_blank, told_empty, told_nothing
 from t1.data.time_columns import TimeColumns, TimeSource, are_mostly_clocks
@@ -107,21 +98,17 @@ class TextSheet:
     def find_ids(self, time: TimeColumns | None) -> tuple[tuple[int, ...], AnyArray | None]:
         """The columns that tell series apart, and each row's id."""
         at = self.choice.id
-        if not at and time is not None and not self.choice.named:
-            again = repeated(time.times)
-            free = [j for j in range(len(self.names)) if j not in time.at]
+        if not at and not self.choice.named and (time is not None or self.named):
+            times, taken = (None, ()) if time is None else (time.times, time.at)
+            again = 0 if times is None else repeated(times)
+            free = [j for j in range(len(self.names)) if j not in taken]
             texts = [j for j in free if self._may_tell_apart(j, again)]
-            at = tell_apart(time.times, {j: (self.names[j], self.all_texts) for j in texts})
-            if not at and again:
-                numbers = {j: column for j in free if (column := self.whole_column(j)) is not None}
-                places = {j: (self.names[j], column) for j, column in numbers.items()}
-                at = places_that_tell(time.times, places) or number_that_tells(time.times, numbers)
+            at = tell_apart(times, {j: (self.names[j], self.all_texts) for j in texts})
+            if not at and times is not None and again:
+                whole = {j: column for j in free if (column := self.whole_column(j)) is not None}
+                at = numbers_that_tell(times, {j: (self.names[j], column) for j, column in whole.items()})
             if at:
-                self.said.append(told_series((self.names[j] for j in at), time.times))
-        if not at and time is None and not self.choice.named:
-            named = [j for j in range(len(self.names)) if self.named and self._may_tell_apart(j, 0)]
-            at = in_blocks({j: (self.names[j], self.all_texts) for j in named})
-            self.said += [told_series((self.names[j] for j in at), None)] if at else []
+                self.said.append(told_series((self.names[j] for j in at), times))
         if not at:
             return (), None
         ids = join_ids(map(self.all_texts, at))
