@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -13,24 +12,14 @@ import pandas as pd
 
 from t1.arrays import AnyArray, BoolArray, FloatArray, TimeArray
 from t1.data.blocks import column_blocks
-from t1.data.ids import (
-    contradicting,
-    join_ids,
-    may_name_series,
-    numbers_that_tell,
-    repeated,
-    tell_apart,
-    told_in_order,
-)
+from t1.data.frame_columns import FrameColumns, select
+from t1.data.ids import contradicting, told_in_order
 from t1.data.sentinels import Sentinel, take_out_sentinels
-from t1.data.suspicions import WHY_BLANK, blank_may_mean, told_blank, told_empty
-from t1.data.table import Table, holds_numbers
-from t1.data.time_column import dated_levels, find_times
+from t1.data.suspicions import WHY_BLANK, blank_may_mean, told_blank
+from t1.data.table import Table
+from t1.data.time_column import Found
 from t1.data.understood import spoken_sentinels, spoken_time
 from t1.errors import InputError
-from t1.registry import did_you_mean
-
-WORDS = (nw.String, nw.Categorical, nw.Enum, nw.Object)  # columns of text
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,66 +61,45 @@ class Frame:
             table = Table.from_any(data)
             sentinels = take_out_sentinels(table.values, table.columns, keep_sentinels)
             return cls(data, table.values, table.columns, None, None, None, sentinels=sentinels)
-        frame = _by_position(data)
-        names = [str(name) for name in (data.columns if isinstance(data, pd.DataFrame) else frame.columns)]
-        chosen = None if columns is None else [_find(str(name), names, "columns") for name in columns]
-        without = {_find(str(name), names, "exclude") for name in exclude}
-        asked = [] if time is None else [time] if isinstance(time, str) else list(time)
-        found = find_times(
-            frame.to_native(),
-            [frame.columns[_find(name, names, "time")] for name in asked],
-            names=names,
-            free=[frame.columns[j] for j in range(len(names)) if j not in (chosen or ())],
+        all_columns = FrameColumns.of(data)
+        chosen = None if columns is None else all_columns.find(columns, "columns")
+        without = all_columns.find(exclude, "exclude")
+        time_at, found = all_columns.times(all_columns.find(time, "time"), kept=chosen or ())
+        id_at = all_columns.find(id, "id") or all_columns.tell_apart(
+            found.times, but=(*time_at, *(chosen or ()))
         )
-        times = found.times
-        time_at = tuple(frame.columns.index(name) for name in found.names)
-        dtypes = [frame[name].dtype for name in frame.columns]
-        given = [] if id is None else [id] if isinstance(id, str) else list(id)
-        id_at = tuple(_find(name, names, "id") for name in given)
-        if not id_at:
-            id_at = _tell_apart(frame, names, times, but=(*time_at, *(chosen or ())))
-        numeric = [
-            j
-            for j, (name, dtype) in enumerate(zip(frame.columns, dtypes, strict=True))
-            if dtype.is_numeric() or (dtype == nw.Object and holds_numbers(frame[name].to_numpy()))
-        ]
-        wanted = [j for j in (chosen or numeric) if j not in (*time_at, *id_at) and j not in without]
+        wanted = [j for j in chosen or all_columns.numeric if j not in (*time_at, *id_at, *without)]
         if not wanted:
             raise InputError(
                 "no column is numeric, so there is nothing to fill", cure="Turn the columns into numbers."
             )
-        table = Table.from_any(_select(data, wanted))
-        blank = [
-            j for k, j in enumerate(wanted) if chosen is None and blank_may_mean(table.values[:, k], names[j])
-        ]
-        if len(blank) == len(wanted):
-            blank = []
-        if blank:
-            wanted = [j for j in wanted if j not in blank]
-            table = Table.from_any(_select(data, wanted))
-        others = [j for j in range(len(names)) if j not in (*wanted, *time_at, *id_at)]
-        levels = () if id_at or time_at else _levels(data)
-        ids = _ids(frame, id_at) if not levels else join_ids(_level_texts(data, levels))
-        told = " + ".join(names[j] for j in time_at) or "the index"
-        n = 0 if times is None else contradicting(times, ids, table.values)
+        table, blank = Table.from_any(all_columns.select(wanted)), set[int]()
+        if chosen is None:
+            table, wanted, blank = _without_blank(all_columns, table, wanted)
+        left = [j for j in range(len(all_columns.names)) if j not in (*wanted, *time_at, *id_at)]
+        id_columns, ids = all_columns.ids(id_at) if id_at or time_at else all_columns.index_ids()
+        untold = ""
+        if n := 0 if found.times is None else contradicting(found.times, ids, table.values):
+            told = " + ".join(all_columns.names[j] for j in time_at) or "the index"
+            untold, found, time_at = told_in_order(n, len(table.values), told), Found(), ()
+        silent = [j for j in left if j not in (*all_columns.numeric, *without)] if chosen is None else []
         return cls(
             data,
             table.values,
             table.columns,
             tuple(wanted),
-            None if n else times,
+            found.times,
             ids,
-            id_columns=tuple(names[j] for j in id_at) or tuple(_level_name(data, k) for k in levels),
-            time_columns=() if n else tuple(names[j] for j in time_at),
-            said="" if n else found.said,
-            untold=told_in_order(n, len(table.values), told) if n else "",
-            left_alone={names[j]: WHY_BLANK if j in blank else f"holds {dtypes[j]}" for j in others},
+            id_columns=id_columns,
+            time_columns=tuple(all_columns.names[j] for j in time_at),
+            said=found.said,
+            untold=untold,
+            left_alone={
+                all_columns.names[j]: WHY_BLANK if j in blank else f"holds {all_columns.dtype(j)}"
+                for j in left
+            },
             sentinels=take_out_sentinels(table.values, table.columns, keep_sentinels),
-            notes=tuple(
-                _empty_cells(frame, names, [j for j in others if j not in (*numeric, *without)])
-                if chosen is None
-                else ()
-            ),
+            notes=tuple(all_columns.told_empty(silent)),
         )
 
     @property
@@ -162,7 +130,7 @@ class Frame:
 
     def restore(self, values: FloatArray, observed: BoolArray) -> Any:
         """The container with `values` (rows, vars) in its missing cells."""
-        part = self.native if self.positions is None else _select(self.native, self.positions)
+        part = self.native if self.positions is None else select(self.native, self.positions)
         new = _write(part, self.columns, values, observed)
         if self.positions is None:
             return new
@@ -179,97 +147,15 @@ class Frame:
         return frame.with_columns(*(filled[name] for name in filled.columns)).to_native()
 
 
-def _levels(data: Any) -> tuple[int, ...]:
-    """The levels of a pandas index that stand beside the one of dates: they tell series apart."""
-    index = data.index if isinstance(data, pd.DataFrame) else None
-    if not isinstance(index, pd.MultiIndex) or len(dated := dated_levels(index)) != 1:
-        return ()
-    return tuple(k for k in range(index.nlevels) if k not in dated)
-
-
-def _level_texts(data: pd.DataFrame, levels: Sequence[int]) -> list[list[str]]:
-    return [[str(cell) for cell in data.index.get_level_values(k)] for k in levels]
-
-
-def _level_name(data: pd.DataFrame, level: int) -> str:
-    name = data.index.names[level]
-    return f"level {level} of the index" if name is None else str(name)
-
-
-def _texts(frame: nw.DataFrame[Any], j: int) -> list[str]:
-    return ["" if cell is None else str(cell) for cell in frame[frame.columns[j]].to_list()]
-
-
-def _empty_cells(frame: nw.DataFrame[Any], names: Sequence[str], at: Sequence[int]) -> list[str]:
-    """What to say of columns that hold no numbers, and so keep their empty cells."""
-    told = []
-    for j in at:
-        series = frame[frame.columns[j]]
-        if not (n := int(series.null_count())):
-            continue
-        given = series.drop_nulls().to_list()
-        text = bool(given) and all(isinstance(cell, str) for cell in given)
-        switch = bool(given) and all(isinstance(cell, bool) for cell in given)
-        what = "text" if text else "true/false values" if switch else "no numbers"
-        told.append(told_empty(names[j], what, n, given if text else ()))
-    return told
-
-
-def _tell_apart(
-    frame: nw.DataFrame[Any], names: Sequence[str], times: TimeArray | None, but: tuple[int, ...]
-) -> tuple[int, ...]:
-    """The columns of text or whole numbers that tell apart what has the same time, or, without one, blocks of rows."""
-    free = [j for j in range(len(names)) if j not in but]
-    dtypes = [frame[name].dtype for name in frame.columns]
-    numeric = {j: partial(_numbers, frame, j) for j in free if dtypes[j].is_numeric()}
-    again = 0 if times is None else repeated(times)
-    words = [
-        j
-        for j in free
-        if dtypes[j] in WORDS or (j in numeric and may_name_series(names[j], numeric[j], again))
-    ]
-    at = tell_apart(times, {j: (names[j], lambda j: _texts(frame, j)) for j in words})
-    if at or times is None or not again:
-        return at
-    return numbers_that_tell(times, {j: (names[j], numbers()) for j, numbers in numeric.items()})
-
-
-def _numbers(frame: nw.DataFrame[Any], j: int) -> FloatArray:
-    numbers: FloatArray = frame[frame.columns[j]].cast(nw.Float64).to_numpy()
-    return numbers
-
-
-def _ids(frame: nw.DataFrame[Any], at: tuple[int, ...]) -> AnyArray | None:
-    """Which series each row belongs to, of one column or several."""
-    if len(at) == 1:
-        return frame[frame.columns[at[0]]].to_numpy().astype(object)
-    return join_ids(_texts(frame, j) for j in at) if at else None
-
-
-def _by_position(data: Any) -> nw.DataFrame[Any]:
-    """pandas names may be numbers or repeat themselves: columns go by their position."""
-    if isinstance(data, pd.DataFrame):
-        data = data.set_axis([str(j) for j in range(data.shape[1])], axis=1)
-    try:
-        return nw.from_native(data, eager_only=True)
-    except TypeError:
-        Table.from_any(data)  # says what is expected
-        raise
-
-
-def _find(name: str, names: Sequence[str], option: str) -> int:
-    if str(name) in names:
-        return names.index(str(name))
-    some = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-    hint = did_you_mean(name, names, f"It has: {some}.")
-    raise InputError(f"the table has no column {name!r}", cure=hint, option=option)
-
-
-def _select(data: Any, positions: Sequence[int]) -> Any:
-    if isinstance(data, pd.DataFrame):
-        return data if len(positions) == data.shape[1] else data.iloc[:, list(positions)]
-    frame = nw.from_native(data, eager_only=True)
-    return frame.select([frame.columns[j] for j in positions]).to_native()
+def _without_blank(
+    all_columns: FrameColumns, table: Table, wanted: list[int]
+) -> tuple[Table, list[int], set[int]]:
+    """The table without columns in which a blank may mean no, unless all are such; what is left; and those."""
+    blank = {j for k, j in enumerate(wanted) if blank_may_mean(table.values[:, k], all_columns.names[j])}
+    kept = [j for j in wanted if j not in blank]
+    if not blank or not kept:
+        return table, wanted, set()
+    return Table.from_any(all_columns.select(kept)), kept, blank
 
 
 def _write(part: Any, columns: tuple[str, ...], values: FloatArray, observed: BoolArray) -> Any:
