@@ -9,17 +9,16 @@ save here? A pretrained network brings a belief with it, from tables it had neve
 table correct it, first those of all columns, then the column's own. Any other method begins with no belief.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray
+from t1.fill.belief import FEWEST, Belief, Seen
 from t1.fill.gaps import N_CLASSES, N_INNER, TYPICAL
 
-FEWEST = 4  # events below which a group says nothing on its own
-SOME = 12  # events below which a class asks its neighbours as well
 LUCK = 1.0  # standard errors by which weights look better than others on the very events that they were learned from
 # events at which those of all gaps count as much as what is known of pretrained weights before, those of a class as
 # much as those of all gaps, and those of a column in a class as much as those of all columns: fewer lead astray
@@ -36,15 +35,13 @@ LEAST = 0.06  # a smaller weight is not worth a method's time
 AHEAD = 0.7  # standard deviations of the belief by which a blend must be ahead of linear
 AHEAD_KNOWN = 0.4  # where pretrained weights are part of it
 TRIFLE = 1e-9  # the weight of methods that only fill where the others have no answer, all together
-MARGIN = 0.005  # and the share of linear's error that it must save
-# The share of linear's error that pretrained weights save on tables they have never seen, and how it varies from
-# table to table: somewhat less than on the paper's datasets (benchmarks/zero.py), which are not reported with it.
-KNOWN_GAIN, KNOWN_SPREAD = 0.35, 0.15
+# What pretrained weights are believed to have of linear's error on tables they have never seen (its logarithm), and how
+# it varies from table to table: more than on the paper's datasets (benchmarks/zero.py), which are not reported with it.
+KNOWN_RATIO, KNOWN_SPREAD = math.log(0.65), 0.23
 UNKNOWN_SPREAD = 1.0  # of methods of which nothing is known before
-# What is saved in gaps of one length says less of others, the more their lengths differ: per factor of e
+# A ratio of errors in gaps of one length says less of others, the more their lengths differ: per factor of e
 TRANSFER = 0.1
-COLUMN_SPREAD = 0.08  # how the share that is saved varies from column to column
-OPTIMISM = 0.7  # standard errors by which weights look better on the very events that they were learned from
+COLUMN_SPREAD = 0.08  # how it varies from column to column
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,19 +136,17 @@ def learn_blend(
         if prior is not None:
             of_all = _towards(np.eye(len(methods))[prior], of_all, errors, event, sides[side], HALF_OF_ALL)
         shared = _towards(of_all, best[len(sides) + c], errors, event, of_class[c], HALF_OF_CLASS)
-        belief = _Belief(0.0, UNKNOWN_SPREAD)
+        belief = Belief(0.0, UNKNOWN_SPREAD)
         if prior is not None:
-            belief = _Belief(KNOWN_GAIN * float(shared[pretrained].sum()), KNOWN_SPREAD)
-        for k, gain in _gains(shared, errors, event, {k: of_class[k] for k in alike[c]}):
-            belief = belief.learn(gain, TRANSFER * float(np.abs(np.log(TYPICAL[k] / TYPICAL[c]))))
+            belief = Belief(KNOWN_RATIO * float(shared[pretrained].sum()), KNOWN_SPREAD)
+        belief = belief.learn(_seen(shared, errors, event, of_class, c, alike[c])).wider(COLUMN_SPREAD)
         for j, here in enumerate(own[c]):
-            in_column, of_column = shared, event[here]
-            if enough := len(np.unique(of_column)) >= FEWEST:
+            in_column = shared
+            if enough := len(np.unique(event[here])) >= FEWEST:
                 in_column = best[len(sides) + N_CLASSES + c * n_vars + j]
                 in_column = _towards(shared, in_column, errors, event, here, HALF_OF_COLUMN)
-            own_belief = _Belief(belief.mean, float(np.hypot(belief.spread, COLUMN_SPREAD)))
-            mean, noise, n_events = _gain(in_column, errors[:, here], of_column)
-            own_belief = own_belief.learn(_Gain(mean - OPTIMISM * noise, noise, n_events))
+            in_classes = [by_column[j] for by_column in own]
+            own_belief = belief.learn(_seen(in_column, errors, event, in_classes, c, alike[c]))
             if own_belief.ahead(AHEAD if prior is None else AHEAD_KNOWN):
                 cells = here if enough else of_class[c]
                 weights[j, c] = _shared_out(in_column, together, errors, cells)
@@ -268,41 +263,22 @@ def _nearest_classes(of_class: list[IntArray], c: int) -> list[int]:
     return sorted(alike, key=lambda k: abs(float(np.log(TYPICAL[k] / TYPICAL[c]))))
 
 
-class _Gain(NamedTuple):
-    """The share of linear's error that a blend saves, by event: the mean, its standard error, how many events."""
-
-    mean: float
-    noise: float
-    n_events: int
-
-
-def _gains(
-    weights: FloatArray, errors: FloatArray, event: IntArray, classes: dict[int, IntArray]
-) -> Iterator[tuple[int, _Gain]]:
-    """What is saved in the nearest class, and in further ones while events are few.
+def _seen(
+    weights: FloatArray,
+    errors: FloatArray,
+    event: IntArray,
+    of_class: Sequence[IntArray],
+    c: int,
+    alike: list[int],
+) -> Iterator[tuple[Seen, float]]:
+    """What every class on the side of `c` says of a blend there, each with a doubt.
 
     Each for itself: many short gaps together with a few long ones would drown these.
     """
-    n_events = 0
-    for k, cells in classes.items():
-        gain = _gain(weights, errors[:, cells], event[cells])
-        yield k, gain
-        n_events += gain.n_events
-        if n_events >= SOME:
-            return
-
-
-def _gain(weights: FloatArray, errors: FloatArray, event: IntArray) -> _Gain:
-    if not errors.shape[1]:
-        return _Gain(0.0, np.inf, 0)
-    by_event = _by_event(np.abs(errors[0]) - np.abs(weights @ errors), event)
-    base = float(_by_event(np.abs(errors[0]), event).mean())
-    n = len(by_event)
-    if n < FEWEST:
-        return _Gain(0.0, np.inf, n)
-    if base <= 0:  # linear is exact: nothing can be saved, but everything lost
-        return _Gain(-1.0 if by_event.min() < 0 else 0.0, 0.0, n)
-    return _Gain(float(by_event.mean()) / base, float(by_event.std(ddof=1) / np.sqrt(n)) / base, n)
+    for k in alike:
+        cells = of_class[k]
+        seen = Seen.of(np.abs(weights @ errors[:, cells]), np.abs(errors[0, cells]), event[cells])
+        yield seen, TRANSFER * abs(math.log(TYPICAL[k] / TYPICAL[c]))
 
 
 def _by_event(values: FloatArray, event: IntArray) -> FloatArray:
@@ -310,25 +286,3 @@ def _by_event(values: FloatArray, event: IntArray) -> FloatArray:
     _, which = np.unique(event, return_inverse=True)
     means: FloatArray = np.bincount(which, weights=values) / np.bincount(which)
     return means
-
-
-class _Belief(NamedTuple):
-    """What is believed of the share of linear's error that a blend saves: a normal distribution."""
-
-    mean: float
-    spread: float
-
-    def learn(self, gain: _Gain, doubt: float = 0.0) -> "_Belief":
-        """The belief once events were seen; of few events the noise is a guess as well, and counts for more.
-
-        `doubt`: how far what is saved in gaps like these may be from what is saved here.
-        """
-        if not np.isfinite(gain.noise):
-            return self
-        noise = max(float(np.hypot(gain.noise * (1 + SOME / gain.n_events), doubt)), 1e-9)
-        before, now = self.spread**-2, noise**-2
-        return _Belief((before * self.mean + now * gain.mean) / (before + now), (before + now) ** -0.5)
-
-    def ahead(self, by: float) -> bool:
-        """Whether the blend is better than linear, `by` so many standard deviations and more than a trifle."""
-        return self.mean > max(by * self.spread, MARGIN)
