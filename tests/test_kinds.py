@@ -130,6 +130,16 @@ def test_what_the_first_rows_say_must_hold_for_all():
     assert {kind.name for kind in find_kinds(table, names).values()} == {"number"}
 
 
+def test_what_lies_lower_after_a_gap_is_no_counter():
+    """Employment that rose in every month on record, and fell in the months that are missing."""
+    rising = np.concatenate([np.linspace(100, 140, 60), np.full(12, np.nan), np.linspace(130, 160, 60)])
+    assert find_kinds(rising[:, None], ["x"])["x"].name == "number"
+    reset = np.concatenate([np.linspace(0, 140, 160), np.full(12, np.nan), np.linspace(10, 120, 60)])
+    assert find_kinds(reset[:, None], ["x"])["x"].name == "counter"
+    ids = np.repeat(["a", "b"], [66, 66])  # another series begins inside the gap
+    assert find_kinds(rising[:, None], ["x"], ids=ids)["x"].name == "counter"
+
+
 def test_counters_may_start_again_and_are_found_per_series():
     reset = np.concatenate([np.cumsum(rng.random(300)), np.cumsum(rng.random(300))])
     assert find_kinds(reset[:, None], ["x"])["x"].name == "counter"

@@ -115,10 +115,11 @@ class _Order:
         return cls(rows, breaks)
 
     def steps(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The observed values of a column in time order, and the steps between neighbours."""
+        """The observed values of a column in time order, and the steps from each to the next one of its series."""
         column = column[self.rows]
-        steps = np.diff(column)
-        return column[~np.isnan(column)], steps[~np.isnan(steps) & ~self.breaks[1:]]
+        at = np.flatnonzero(~np.isnan(column))
+        series = np.cumsum(self.breaks)[at]
+        return column[at], np.diff(column[at])[series[1:] == series[:-1]]
 
 
 def _holds(kind: Kind, column: FloatArray) -> bool:
