@@ -62,6 +62,71 @@ def test_an_id_that_comes_again_or_is_called_otherwise_names_no_blocks(put, name
     assert read_file(put("\n".join(lines) + "\n")).ids is None
 
 
+def panel(who, count, whos, counts):
+    """Blocks of rows through which a count goes up, and two columns that jump between them."""
+    lines = [f"{who},{count},a,b"]
+    for k, name in enumerate(whos):
+        lines += [
+            f"{name},{c},{'' if i in (0, 7) else 100 * k + i % 5},{50 - 9 * k}.{i % 7}"
+            for i, c in enumerate(counts)
+        ]
+    return "\n".join(lines) + "\n"
+
+
+YEARS, HALVES = range(1990, 2020), np.arange(30) / 2
+
+
+@pytest.mark.parametrize("container", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize(
+    ("who", "count", "whos", "counts", "timed"),
+    [
+        ("country", "year", ("Chad", "Fiji", "Peru"), YEARS, True),
+        ("firm", "Year", (1, 2, 3), YEARS, True),
+        ("state", "year", (10, 2, 33), range(63, 93), False),
+        ("Subject", "Days", (308, 309, 310), range(30), False),
+        ("batch", "t", ("b1", "b2"), HALVES, False),
+        ("engineNo", "cycle", (4, 5, 6), range(1, 31), False),
+        ("name", "time", ("x", "y"), range(30), False),
+    ],
+)
+def test_where_a_count_starts_again_with_each_thing_they_are_series(
+    put, tmp_path, container, who, count, whos, counts, timed
+):
+    source = put(panel(who, count, whos, counts))
+    if container == "frame":
+        found = Frame.read(pd.read_csv(source))
+    elif container == "parquet":
+        pytest.importorskip("pyarrow")
+        pd.read_csv(source).to_parquet(tmp_path / "in.parquet", index=False)
+        found = read_file(tmp_path / "in.parquet")
+    else:
+        found = read_file(source)
+    assert found.id_columns == (who,) and len(set(found.ids)) == len(whos)
+    assert {"a", "b"} <= set(found.columns)
+    if container == "csv":
+        assert (found.time is not None) == timed
+
+
+@pytest.mark.parametrize(
+    ("who", "count", "whos"),
+    [
+        ("day", "hour", (1, 2, 3)),  # a sum that is set back every day has the day beside it
+        ("Monat", "t", ("Jan", "Feb", "Mar")),
+        ("level", "t", (1, 2, 3)),  # a number that is called nothing
+        ("batch", "t", ("b1", "b2", "b1")),  # it comes again
+    ],
+)
+def test_what_changes_where_a_count_starts_again_may_be_no_thing(put, who, count, whos):
+    assert read_file(put(panel(who, count, whos, range(24)))).ids is None
+
+
+def test_years_that_repeat_and_nothing_tells_apart_are_no_time(put):
+    """Rows of weeks, of which only the year is known, stay in their order."""
+    lines = ["year,a"] + [f"{2000 + i // 52},{'' if i == 30 else i % 7}" for i in range(300)]
+    file = read_file(put("\n".join(lines) + "\n"))
+    assert file.time is None and file.ids is None and not file.problems
+
+
 def test_the_rows_of_a_wide_table_keep_their_names(put):
     """Several rows of one country are rows of the table, not a block."""
     years = range(2000, 2012)

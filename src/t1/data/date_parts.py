@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from t1.arrays import AnyArray, IntArray, TimeArray
 from t1.data.dates import Dates, regularity
+from t1.data.ids import find_series, repeated
 from t1.data.julian_days import from_day_counts
 from t1.data.month_names import month_of, month_style
 from t1.data.time_columns import CLOCK, TimeColumns, TimeSource, assign, read_clocks, whole_numbers
@@ -80,12 +82,24 @@ def _find_unnamed(source: TimeSource) -> TimeColumns | None:
 
 
 def _years(source: TimeSource, j: int) -> TimeColumns | None:
+    """Years alone, which go forward, or repeat where another column tells their rows apart: countries, firms."""
     numbers = source.numbers(j)
     if numbers is None or np.isnan(numbers).any() or not ((numbers >= 1500) & (numbers <= 2500)).all():
         return None
-    if (numbers != np.floor(numbers)).any() or not (np.diff(numbers) > 0).all():
+    if (numbers != np.floor(numbers)).any():
         return None
-    return TimeColumns((j,), (numbers - 1970).astype("M8[Y]").astype("M8[ns]"), (TimeFormat(unit="year"),))
+    times = (numbers - 1970).astype("M8[Y]").astype("M8[ns]")
+    if not (np.diff(numbers) > 0).all() and not _are_told_apart(source, j, times):
+        return None
+    return TimeColumns((j,), times, (TimeFormat(unit="year"),))
+
+
+def _are_told_apart(source: TimeSource, j: int, times: TimeArray) -> bool:
+    """Whether columns other than `j` tell rows of one time stamp apart."""
+    others = [k for k in range(len(source.names)) if k != j]
+    words = {k: (source.names[k], source.texts) for k in others if source.numbers(k) is None}
+    numbers = {k: (source.names[k], partial(source.numbers, k)) for k in others}
+    return repeated(times) > 0 and bool(find_series(times, words, numbers))
 
 
 def compose(source: TimeSource, at: dict[str, int], dates: Dates | None = None) -> TimeColumns | None:

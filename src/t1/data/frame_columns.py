@@ -11,7 +11,7 @@ import narwhals as nw
 import pandas as pd
 
 from t1.arrays import AnyArray, FloatArray, TimeArray
-from t1.data.ids import join_ids, may_name_series, numbers_that_tell, repeated, tell_apart
+from t1.data.ids import find_series, join_ids, may_name_series, repeated
 from t1.data.suspicions import told_empty
 from t1.data.table import Table, holds_numbers
 from t1.data.time_column import Found, dated_levels, find_times
@@ -100,10 +100,8 @@ class FrameColumns:
             for j in free
             if self.dtype(j) in WORDS or (j in numeric and may_name_series(self.names[j], numeric[j], again))
         ]
-        at = tell_apart(times, {j: (self.names[j], self.texts) for j in words})
-        if not at and times is not None and again:
-            at = numbers_that_tell(times, {j: (self.names[j], numbers()) for j, numbers in numeric.items()})
-        return list(at)
+        numbers = {j: (self.names[j], of_column) for j, of_column in numeric.items()}
+        return list(find_series(times, {j: (self.names[j], self.texts) for j in words}, numbers))
 
     def ids(self, at: Sequence[int]) -> tuple[tuple[str, ...], AnyArray | None]:
         """What tells series apart, and which of them each row belongs to, by one column or several."""

@@ -10,13 +10,15 @@ import numpy as np
 import pandas as pd
 
 from t1.arrays import AnyArray, FloatArray, IntArray, TimeArray
+from t1.data.restarts import EACH, named_by_restarts
+
+Columns = Mapping[int, tuple[str, Callable[[int], list[str]]]]  # names, and how to get the texts
 
 REPEATED = (
     0.1  # of all rows share their time stamp with an earlier one: more than the repeated hour of autumn
 )
 IN_TURNS = 0.1  # of the rows are of another series than the row before, where steps are irregular
 STRICTLY = 0.8  # the same where they are regular
-EACH = 5  # rows that a series has at least
 MOST_COLUMNS = 6  # that are tried
 USUAL = (
     "id",
@@ -106,9 +108,22 @@ def contradicting(times: TimeArray, ids: AnyArray | None, values: FloatArray) ->
     return len(later) if (one == other)[both].sum() < SAME * both.sum() else 0
 
 
-def tell_apart(
-    times: TimeArray | None, columns: Mapping[int, tuple[str, Callable[[int], list[str]]]]
+def find_series(
+    times: TimeArray | None,
+    columns: Columns,
+    numbers: Mapping[int, tuple[str, Callable[[], FloatArray | None]]],
 ) -> tuple[int, ...]:
+    """The columns that tell series apart, of those with texts (or numbers that are named so), then of `numbers`."""
+    at = tell_apart(times, columns)
+    if at or (times is not None and not repeated(times)):
+        return at
+    if times is None:
+        return named_by_restarts(columns, numbers)
+    known = {j: (name, column) for j, (name, of) in numbers.items() if (column := of()) is not None}
+    return numbers_that_tell(times, known)
+
+
+def tell_apart(times: TimeArray | None, columns: Columns) -> tuple[int, ...]:
     """The one or two columns without which time stamps repeat and with which they do not; () if none do.
 
     Without a time, one whose values stand in blocks of rows.
@@ -141,7 +156,7 @@ def tell_apart(
 
 def _taking_turns_in(
     times: TimeArray,
-    columns: Mapping[int, tuple[str, Callable[[int], list[str]]]],
+    columns: Columns,
     codes: Mapping[int, IntArray],
     first: int,
 ) -> tuple[int, ...]:
@@ -155,9 +170,7 @@ def _taking_turns_in(
     return _in_turns(times[own], others)
 
 
-def _in_turns(
-    times: TimeArray, columns: Mapping[int, tuple[str, Callable[[int], list[str]]]]
-) -> tuple[int, ...]:
+def _in_turns(times: TimeArray, columns: Columns) -> tuple[int, ...]:
     """The first column that is called an id or a variable and of which few values take turns, each of them often."""
     order = np.argsort(times, kind="stable")
     steps = np.diff(times[order]).astype("i8")
@@ -222,7 +235,7 @@ def number_that_tells(times: TimeArray, columns: Mapping[int, FloatArray]) -> tu
     return ()
 
 
-def _in_blocks(columns: Mapping[int, tuple[str, Callable[[int], list[str]]]]) -> tuple[int, ...]:
+def _in_blocks(columns: Columns) -> tuple[int, ...]:
     """The first column that is called an id, and of which each value has several rows in one block; () if none is.
 
     For tables without a time: the rows of one patient follow each other, and another one's are no part of them.

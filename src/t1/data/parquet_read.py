@@ -14,7 +14,7 @@ from t1.data.clocks import combined, find_clock
 from t1.data.data_file import Choice, choose
 from t1.data.date_parts import find_parts
 from t1.data.dates import EPOCH_NAME, Dates, is_time_name, may_be_a_code, read_dates
-from t1.data.ids import join_ids, may_name_series, numbers_that_tell, repeated, tell_apart, told_series
+from t1.data.ids import find_series, join_ids, may_name_series, repeated, told_series
 from t1.data.lone_clocks import find_lone_clock
 from t1.data.numeric_dates import read_numeric_dates
 from t1.data.parquet import ParquetFile, is_numeric, need_pyarrow, numbers_of
@@ -207,9 +207,8 @@ def _find_ids(
         numeric = {j: partial(numbers_of, pa, table.column(j)) for j in free if is_numeric(pa, kinds[j])}
         named = [j for j in numeric if may_name_series(names[j], numeric[j], again)]
         words = [j for j in free if j in named or _is_text(pa, kinds[j])]
-        at = tell_apart(times, {j: (names[j], texts) for j in words})
-        if not at and times is not None and again:
-            at = numbers_that_tell(times, {j: (names[j], numbers()) for j, numbers in numeric.items()})
+        numbers = {j: (names[j], of_column) for j, of_column in numeric.items()}
+        at = find_series(times, {j: (names[j], texts) for j in words}, numbers)
         if at:
             said.append(told_series((names[j] for j in at), times))
     if not at:

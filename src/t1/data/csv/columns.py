@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
+from functools import partial
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from t1.data.csv.styles import (
 from t1.data.csv.texts import decode, texts_of
 from t1.data.data_file import Choice
 from t1.data.dates import is_time_name
-from t1.data.ids import join_ids, may_name_series, numbers_that_tell, repeated, tell_apart, told_series
+from t1.data.ids import find_series, join_ids, may_name_series, repeated, told_series
 from t1.data.reading import Reading
 from t1.data.suspicions import WHY_BLANK, blank_may_mean, told_blank, told_empty, told_nothing
 from t1.data.time_columns import TimeColumns, TimeSource, are_mostly_clocks
@@ -103,10 +104,8 @@ class TextSheet:
             again = 0 if times is None else repeated(times)
             free = [j for j in range(len(self.names)) if j not in taken]
             texts = [j for j in free if self._may_tell_apart(j, again)]
-            at = tell_apart(times, {j: (self.names[j], self.all_texts) for j in texts})
-            if not at and times is not None and again:
-                whole = {j: column for j in free if (column := self.whole_column(j)) is not None}
-                at = numbers_that_tell(times, {j: (self.names[j], column) for j, column in whole.items()})
+            numbers = {j: (self.names[j], partial(self.whole_column, j)) for j in free}
+            at = find_series(times, {j: (self.names[j], self.all_texts) for j in texts}, numbers)
             if at:
                 self.said.append(told_series((self.names[j] for j in at), times))
         if not at:
