@@ -155,6 +155,34 @@ def test_marks_behind_numbers_say_how_they_came_about(put, tmp_path, marks):
     assert all(float(out[i]) for i in (7, 8, 30))
 
 
+@pytest.mark.parametrize(
+    ("name", "mark", "value", "said"),
+    [
+        ("lead", "<0.05", 0.05, "limits (<)"),
+        ("ecoli", "> 2400", 2400.0, "limits (>)"),
+        ("precip (in)", "T", 0.0, "a trace (T), and count as 0"),
+    ],
+)
+@pytest.mark.parametrize("often", [3, 40])
+def test_limits_count_as_what_they_are_and_traces_of_rain_as_0(put, tmp_path, name, mark, value, said, often):
+    cells = [mark if x(i) and i % often == 1 else x(i) for i in range(len(DAYS))]
+    rows = (f"{t:%Y-%m-%d},{cell},{i % 5}\n" for (i, t), cell in zip(enumerate(DAYS), cells, strict=True))
+    source = put(f"day,{name},y\n" + "".join(rows))
+    file = read_file(source)
+    assert file.values[1, 0] == value and np.isnan(file.values[:, 0]).sum() == 3
+    assert any(said in text for text in file.said) and not file.problems
+    options = {"fit_options": FitOptions(budget="fast"), "fill_options": FillOptions()}
+    impute_file(source, tmp_path / "out.csv", reading={}, **options)
+    out = [line.split(",")[1] for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    assert [cell for i, cell in enumerate(out) if i not in (7, 8, 30)] == [cell for cell in cells if cell]
+
+
+def test_a_t_that_is_no_trace_of_rain_is_refused(put):
+    rows = (f"{t:%Y-%m-%d},{'T' if i == 9 else x(i)}\n" for i, t in enumerate(DAYS))
+    with pytest.raises(InputError, match="'T'"):
+        read_file(put("day,level\n" + "".join(rows)))
+
+
 def test_a_value_that_is_not_told_may_have_a_mark_as_well(put):
     rows = (f"{t:%Y-%m-%d}\t{': c' if i == 9 else x(i) or ': '}\n" for i, t in enumerate(DAYS))
     assert np.isnan(read_file(put("day\tx\n" + "".join(rows))).values).sum() == 4

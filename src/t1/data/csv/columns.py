@@ -13,13 +13,14 @@ from t1.data.csv.find_time import STAMP
 from t1.data.csv.numbers import Numbers
 from t1.data.csv.scan import Cells
 from t1.data.csv.styles import (
-    MARKED,
     MISSING,
     OTHER_SIGN,
     Style,
     find_powers,
     find_style,
     may_have_style,
+    told_marks,
+    unmarked,
     without_marks,
 )
 from t1.data.csv.texts import decode, texts_of
@@ -63,7 +64,7 @@ class TextSheet:
         self.said: list[str] = []
         self.passed_through: dict[str, str] = {}
         self.styles: dict[int, Style] = {}
-        self._marked: dict[str, frozenset[str]] = {}  # columns with marks behind some numbers
+        self._marked: dict[str, frozenset[str]] = {}  # columns with marks beside some numbers
         self._kept: dict[int, list[str]] = {}
         # Quick looks at all columns at once: then only few of a wide table have to be read as text.
         some = slice(0, SOME)
@@ -170,9 +171,7 @@ class TextSheet:
                 if not self.numbers.n_numbers[j]:
                     self.problems.append(told_nothing(name))
         if self._marked:
-            names, marks = list(self._marked), ", ".join(sorted(frozenset().union(*self._marked.values())))
-            more = f" and {len(names) - 1} more columns" if len(names) > 1 else ""
-            self.said.append(f"some numbers of {names[0]!r}{more} have a mark behind them ({marks})")
+            self.said += told_marks(self._marked)
         if not found:
             mixed = [j for j in range(len(self.names)) if j not in taken and self.numbers.n_texts[j]]
             for j in sorted(mixed, key=lambda j: -int(self.numbers.n_numbers[j])):
@@ -191,7 +190,8 @@ class TextSheet:
         few = self.numbers.n_texts[j] * 20 < self.numbers.n_numbers[j] and j not in self.grouped
         # Few numbers may be above 1000 or below 0, but all have a unit or none.
         first = self._show(int(self.numbers.first_text[j]), j) if few else ""
-        if few and not GROUPED.fullmatch(first) and not first.startswith("−") and not MARKED.fullmatch(first):
+        marked = unmarked(first, self.names[j]) is not None
+        if few and not marked and not GROUPED.fullmatch(first) and not first.startswith("−"):
             return False
         if not may_have_style([text for text in self.texts(j, 100) if text not in codes]):
             return self._read_marked(j, codes)
@@ -209,16 +209,17 @@ class TextSheet:
         return True
 
     def _read_marked(self, j: int, codes: Set[str]) -> bool:
-        """Whether a column of text is one of numbers, some of them with a mark behind; they are read then."""
-        if MARKED.fullmatch(self._show(int(self.numbers.first_text[j]), j)) is None:
+        """Whether a column of text is one of numbers, some of them with a mark; they are read then."""
+        name = self.names[j]
+        if unmarked(self._show(int(self.numbers.first_text[j]), j), name) is None:
             return False
-        plain, marks = without_marks(["" if text in codes else text for text in self.all_texts(j)])
+        plain, marks = without_marks(["" if text in codes else text for text in self.all_texts(j)], name)
         nothing = Style(decimal=self.decimal), np.full(len(plain), np.nan), 0
         found = nothing if MISSING.issuperset(plain) else find_style(plain, self.decimal)
         if found is None:
             return False
         self._take_style(j, found, codes)
-        self._marked[self.names[j]] = marks
+        self._marked[name] = marks
         return True
 
     def _take_style(self, j: int, found: tuple[Style, FloatArray, int], codes: Set[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,10 @@ UNIT = re.compile(rf"[ \u00a0]?(?:{CURRENCY}|{UNITS})")
 MARKED = re.compile(
     r"(?P<cell>[-+−]?\d[\d.,]*|:)(?P<mark>[ \u00a0]?[*#†‡]{1,2}|[ \u00a0](?=[a-z])b?c?d?e?f?n?p?r?s?u?z?)"
 )
+# A value below or above what could be measured counts as that: <0.05, > 2400
+LIMIT = re.compile(r"(?P<mark>[<>≤≥])=?[ \u00a0]?(?P<cell>\d[\d.,]*)")
+TRACE = re.compile(r"T|[Tt]r(ace)?")  # of rain or snow, too little to measure: 0
+FALLEN = re.compile(r"rain|precip|prcp|snow|pcpn|ppt", re.IGNORECASE)
 OTHER_SIGN = {".": ",", ",": "."}  # of decimals
 MISSING = frozenset(text.decode() for text in MISSING_TEXTS)
 
@@ -77,11 +81,37 @@ def may_have_style(texts: Sequence[str]) -> bool:
     return all(text in MISSING or WHOLE.fullmatch(text) for text in texts)
 
 
-def without_marks(texts: Sequence[str]) -> tuple[list[str], frozenset[str]]:
-    """The cells without the marks behind some of their numbers, and these marks."""
-    marked = [MARKED.fullmatch(text) for text in texts]
-    plain = [text if match is None else match["cell"] for text, match in zip(texts, marked, strict=True)]
-    return plain, frozenset(match["mark"].strip() for match in marked if match is not None)
+def unmarked(text: str, name: str) -> tuple[str, str] | None:
+    """A cell of the column `name` without its mark, and the mark; None where it has none."""
+    if (match := MARKED.fullmatch(text) or LIMIT.fullmatch(text)) is not None:
+        return match["cell"], match["mark"].strip()
+    return ("0", text) if TRACE.fullmatch(text) and FALLEN.search(name) else None
+
+
+def without_marks(texts: Sequence[str], name: str) -> tuple[list[str], frozenset[str]]:
+    """The cells of the column `name` without the marks beside some of their numbers, and these marks."""
+    marked = [unmarked(text, name) for text in texts]
+    plain = [text if found is None else found[0] for text, found in zip(texts, marked, strict=True)]
+    return plain, frozenset(found[1] for found in marked if found is not None)
+
+
+def told_marks(marks: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    """What is said of columns, by name, of which some numbers have marks: one sentence for each kind of mark."""
+    for kind, said in (
+        (LIMIT, "are given as limits ({}), and count as these"),
+        (TRACE, "are a trace ({}), and count as 0"),
+        (None, "have a mark behind them ({})"),
+    ):
+        found = {name: {m for m in of if _kind_of_mark(m) is kind} for name, of in marks.items()}
+        names = [name for name, of in found.items() if of]
+        if names:
+            more = f" and {len(names) - 1} more columns" if len(names) > 1 else ""
+            every = ", ".join(sorted(frozenset().union(*found.values())))
+            yield f"some numbers of {names[0]!r}{more} {said.format(every)}"
+
+
+def _kind_of_mark(mark: str) -> re.Pattern[str] | None:
+    return next((kind for kind in (LIMIT, TRACE) if kind.fullmatch(mark + "0" * (kind is LIMIT))), None)
 
 
 def find_style(texts: Sequence[str], decimal: str) -> tuple[Style, FloatArray, int] | None:
