@@ -124,7 +124,7 @@ def test_pretrained_weights_lose_their_credit_where_cells_speak_against_them():
     assert learned(np.stack([linear, 0.9 * linear]), known=("other",)).weights[0, 0, 1] > 0.5
 
 
-@pytest.mark.parametrize("seed", [5, 12])
+@pytest.mark.parametrize("seed", [0, 12])
 def test_pretrained_weights_and_the_same_tuned_share_their_credit(seed):
     """Where gaps are few it is the credit that lets T1 fill; a twin of it must not take a part of it away."""
     rng = np.random.default_rng(seed)
@@ -202,10 +202,10 @@ def test_a_column_that_disagrees_is_heard():
 
 @pytest.mark.parametrize("long", [False, True])
 def test_a_smooth_column_among_rough_ones_keeps_its_line(long):
-    """A population beside prices: linear is nearly exact there; a dozen gaps say so, of one length or of two."""
+    """A population beside prices: linear is nearly exact there; two dozen gaps say so, of one length or of two."""
     errors = noise(1000, 2.0, 0.5)
     column = np.repeat(np.arange(10), 100)
-    few = (column < 9) | (np.arange(1000) % 8 == 0)
+    few = (column < 9) | (np.arange(1000) % 4 == 0)
     errors, column = errors[:, few], column[few]
     errors[:, column == 9] *= [[0.002], [0.04]]  # in units of the column's spread: .004 and .02
     code = np.where(np.arange(len(column)) % 2, 0, 1 if long else 0).astype(np.int8)

@@ -14,12 +14,12 @@ import numpy as np
 from t1.arrays import FloatArray, IntArray
 
 FEWEST = 4  # events below which a group says nothing on its own
-FEW = 4  # events whose noise is a guess as well, and counts for twice as much
+FEW = 12  # events whose noise is a guess as well, and counts for twice as much
 LEAST, MOST = 1e-3, 2.0  # ratios of errors that are told apart; the second where linear is exact
 MARGIN = 0.005  # what a blend must be better by, whatever is believed
 # A table, or a column, may be unlike all others: a population that grows evenly stands beside prices that jump.
 # Without this share, what is believed before would outweigh any few events, however clear they are.
-UNLIKE, HOW_UNLIKE = 0.1, 1.0
+UNLIKE, HOW_UNLIKE = 0.1, 2.0
 
 
 class Seen(NamedTuple):
