@@ -127,6 +127,33 @@ def test_years_that_repeat_and_nothing_tells_apart_are_no_time(put):
     assert file.time is None and file.ids is None and not file.problems
 
 
+@pytest.mark.parametrize("container", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize(
+    ("one", "other", "departments"),
+    [("Store", "Dept", (1, 2, 3)), ("shop_nr", "aisle", (4, 5)), ("product", "city", ("Oslo", "Bergen"))],
+)
+def test_two_numbers_or_a_number_and_a_text_tell_series_apart(
+    put, tmp_path, container, one, other, departments
+):
+    """Weekly sales of each department of each store, one below the other."""
+    weeks = pd.date_range("2024-01-05", periods=40, freq="7D")
+    lines = [f"{one},{other},Date,sales"]
+    for store in (1, 2):
+        for name in departments:
+            sales = ["" if i == 9 else i % 7 + 50 * store for i in range(len(weeks))]
+            lines += [f"{store},{name},{t:%Y-%m-%d},{x}" for t, x in zip(weeks, sales, strict=True)]
+    source = put("\n".join(lines) + "\n")
+    if container == "frame":
+        found = Frame.read(pd.read_csv(source, parse_dates=["Date"]))
+    elif container == "parquet":
+        pytest.importorskip("pyarrow")
+        pd.read_csv(source, parse_dates=["Date"]).to_parquet(tmp_path / "in.parquet", index=False)
+        found = read_file(tmp_path / "in.parquet")
+    else:
+        found = read_file(source)
+    assert found.id_columns == (one, other) and len(set(found.ids)) == 2 * len(departments)
+
+
 def test_the_rows_of_a_wide_table_keep_their_names(put):
     """Several rows of one country are rows of the table, not a block."""
     years = range(2000, 2012)

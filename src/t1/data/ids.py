@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 import pandas as pd
 
 from t1.arrays import AnyArray, FloatArray, IntArray, TimeArray
-from t1.data.restarts import EACH, named_by_restarts
+from t1.data.restarts import EACH, is_thing, named_by_restarts
 
 Columns = Mapping[int, tuple[str, Callable[[int], list[str]]]]  # names, and how to get the texts
 
@@ -70,8 +70,8 @@ def is_id_name(name: str) -> bool:
 
 
 def may_name_series(name: str, column: Callable[[], FloatArray | None], again: int) -> bool:
-    """Whether a column of whole numbers may name series: it is called an id, or station where stamps repeat."""
-    if not (is_id_name(name) if again else ID.search(name.strip())):
+    """Whether a column of whole numbers may name series: called an id, or station or store where stamps repeat."""
+    if not (is_id_name(name) or is_thing(name) if again else ID.search(name.strip())):
         return False
     numbers = column()
     return numbers is not None and bool((numbers == np.rint(numbers)).all())  # and none is missing
@@ -212,27 +212,37 @@ def _coordinate(name: str) -> str | None:
 
 
 def number_that_tells(times: TimeArray, columns: Mapping[int, FloatArray]) -> tuple[int, ...]:
-    """The column of whole numbers that tells the rows of each time stamp apart exactly; () if none does.
+    """The one or two columns of whole numbers that tell the rows of each time stamp apart exactly; () if none do.
 
-    A measurement may do so by chance, so a number that names series must come in one block for each, or nearly
+    Measurements may do so by chance, so numbers that name series must come in one block for each, or nearly
     all of them at every time stamp.
     """
-    if len(columns) < 2:  # nothing would be left to fill
-        return ()
     stamps = pd.factorize(times)[0].astype(np.int64)
+    codes: dict[int, IntArray] = {}
     for j, column in columns.items():
         if np.isnan(column).any() or column.min() < 0 or (column != np.rint(column)).any():
             continue
         code = pd.factorize(column)[0].astype(np.int64)
-        n_series = int(code.max()) + 1
-        if n_series < 2 or 3 * n_series > len(code):
-            continue
-        if len(np.unique(code * (stamps.max() + 1) + stamps)) < len(code):
-            continue
-        in_blocks = np.count_nonzero(np.diff(code)) + 1 == n_series
-        if in_blocks or 2 * np.median(np.bincount(stamps)) > n_series:
-            return (j,)
+        if code.max() > 0 and 3 * (code.max() + 1) <= len(code):
+            codes[j] = code
+    for n in (1, 2):
+        for some in combinations(dict(islice(codes.items(), MOST_COLUMNS if n > 1 else None)), n):
+            if len(columns) > n and _tell(
+                stamps, [codes[j] for j in some]
+            ):  # else nothing would be left to fill
+                return some
     return ()
+
+
+def _tell(stamps: IntArray, codes: list[IntArray]) -> bool:
+    """Whether codes together name series: no two rows of a time stamp, in blocks, or nearly all of them at each."""
+    every = codes[0] if len(codes) == 1 else pd.factorize(codes[0] * (codes[1].max() + 1) + codes[1])[0]
+    code = every.astype(np.int64)
+    n_series = int(code.max()) + 1
+    if 3 * n_series > len(code) or len(np.unique(code * (stamps.max() + 1) + stamps)) < len(code):
+        return False
+    in_blocks = np.count_nonzero(np.diff(code)) + 1 == n_series
+    return bool(in_blocks or 2 * np.median(np.bincount(stamps)) > n_series)
 
 
 def _in_blocks(columns: Columns) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ EACH = 5  # rows that a series has at least
 # names of a column of numbers that may name series; of text any column may
 THING = re.compile(
     r"(id|subject|patient|person|individual|participant|child|animal|plant|tree|plot|cow|pig|rat|mouse|fish|firm"
-    r"|company|bank|airline|country|state|county|region|city|store|shop|household|school|station|site|sensor|device"
+    r"|company|bank|airline|country|state|county|region|city|store|shop|dept|department|item|product|sku|customer|branch|household|school|station|site|sensor|device"
     r"|meter|well|turbine|engine|unit|machine|asset|cell|vehicle|trip|flight|batch|run|trial|session|recording"
     r"|episode|experiment|replicate|sample)"
 )
@@ -30,7 +30,7 @@ def named_by_restarts(
     A sum that is set back every day has the day beside it, which is a part of the time and names no series.
     """
     known = {j: column for j, (_, of) in numbers.items() if (column := of()) is not None}
-    things = {j: column for j, column in known.items() if _is_thing(numbers[j][0])}
+    things = {j: column for j, column in known.items() if is_thing(numbers[j][0])}
     for j, (name, texts) in columns.items():
         if j not in known and part_of(name) is None:
             things[j] = pd.factorize(np.array(texts(j), dtype=object))[0].astype(np.float64)
@@ -43,7 +43,8 @@ def named_by_restarts(
     return ()
 
 
-def _is_thing(name: str) -> bool:
+def is_thing(name: str) -> bool:
+    """Whether a column is called like things of which there are many, each with a number: firms, stores, subjects."""
     words = re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
     return any(THING.fullmatch(word) for word in words)
 
