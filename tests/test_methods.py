@@ -27,7 +27,12 @@ NAN = np.nan
 SOME = ("related", "t1-week")
 CLOSED = [n for n in METHODS if n not in (*MODELS, "t1-zero", *SOME) and not METHODS[n].absent]
 FAST = [name for name in CLOSED if name not in ("pswi", "iterative", "knn")]
-no_answer = {"seasonal", "regression", "trees"}  # where there is no season, or too little to learn from
+no_answer = {
+    "seasonal",
+    "regression",
+    "together",
+    "trees",
+}  # where there is no season, or too little to learn from
 cells = st.one_of(st.just(NAN), st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0]))
 tables = hnp.arrays(float, st.tuples(st.integers(1, 40), st.integers(1, 4)), elements=cells)
 
@@ -90,10 +95,12 @@ def test_series_do_not_touch(name):
     panel = Panel.of(holes(level[:, None] + rng.normal(size=(400, 2))), starts=[0, 200], ids=["x", "y"])
     values = check(name, panel)
     far = np.abs(values - level[:, None])[np.isfinite(values)]
-    assert (far < 10).all()
+    assert (
+        far < (50 if name == "together" else 10)
+    ).all()  # one slope for both: exact to a hundredth of their spread
 
 
-@pytest.mark.parametrize("name", ["seasonal", "regression"])
+@pytest.mark.parametrize("name", ["seasonal", "regression", "together"])
 @pytest.mark.parametrize("phase", [0, 3, 24 * 100 + 17])
 def test_a_season_is_at_its_place_on_the_clock(name, phase):
     """The table of the fit begins at any hour, and so does the one that is filled."""

@@ -19,7 +19,7 @@ LEAST, MOST = 1e-3, 2.0  # ratios of errors that are told apart; the second wher
 MARGIN = 0.005  # what a blend must be better by, whatever is believed
 # A table, or a column, may be unlike all others: a population that grows evenly stands beside prices that jump.
 # Without this share, what is believed before would outweigh any few events, however clear they are.
-UNLIKE, HOW_UNLIKE = 0.1, 2.0
+UNLIKE, HOW_UNLIKE = 0.03, 1.0
 
 
 class Seen(NamedTuple):

@@ -24,10 +24,13 @@ from t1.fill.judged import Evidence, JudgedFill
 from t1.fill.judging import Judging
 from t1.fill.rehearsal import Rehearsal, rehearse, rehearse_until_clear
 from t1.methods.base import Fit, Learning
+from t1.methods.beside import stand_side_by_side
 from t1.methods.catalog import METHODS, fit_of
 from t1.methods.columns import Linear
 from t1.methods.seasons import find_periods, find_weeks, moments
 from t1.panel import Panel
+
+SHORT = 200  # rows of a series that tell little of how its columns relate: all series are asked first
 
 
 def fit_panel(
@@ -70,9 +73,12 @@ def fit_panel(
         names = _to_judge(method, learning, panel, tune=tune)
         rounds, ends = _rehearsals(panel, names, learning)
         judged = Judging(rounds, _scale(panel.values), learning, ends)
+        short = panel.n_rows < SHORT * (len(set(panel.ids)) - 1)
+        learning.tells = "together" if short else "regression"
         for name in names:
             learning.tell(f"judging {name}", judged.best_error)
             judged.hear(_fit_of(name, learning), forced=name == method)
+            learning.tells = judged.tells
         if tune and method in (None, "t1") and learning.weights != "none":
             judged.tune()
         learning.tell("learning from all cells and filling", judged.best_error)
@@ -100,6 +106,8 @@ def _to_judge(method: str | None, learning: Learning, panel: Panel, *, tune: boo
     # without pretrained weights T1 is trained, and once only; a large table would take twice as long
     left_out |= {"t1-rest", "t1-week"} if learning.weights == "none" or learning.is_large(panel) else set()
     left_out |= {"t1-week"} if not learning.weeks else set()
+    left_out |= {"together"} if len(set(panel.ids)) < 2 else set()
+    left_out |= {"beside"} if not stand_side_by_side(panel) else set()
     return [name for name in defaults if name not in left_out]
 
 

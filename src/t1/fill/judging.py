@@ -20,18 +20,31 @@ from t1.fill.judged import Evidence, JudgedFill, fill_end, surest
 from t1.fill.rehearsal import Rehearsal
 from t1.fill.rules import Rules
 from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
+from t1.methods.beside import BesideFill
 from t1.methods.catalog import fit_of
 from t1.methods.columns import Seasonal
 from t1.methods.regression import RegressionFill
 from t1.methods.related import RelatedFill
 from t1.methods.rest import AnyT1, RestFill
 from t1.methods.t1 import TUNED, T1Fill
+from t1.methods.together import TogetherFill
 from t1.methods.trees import TreesFill
 from t1.methods.week import WeekFill
 from t1.panel import Panel
 
 # what is not trained, and so learns from all cells in the end
-LEARN_AGAIN = (RegressionFill, RelatedFill, RestFill, Seasonal, T1Fill, TreesFill, WeekFill)
+REGRESSIONS = ("regression", "together", "beside")
+LEARN_AGAIN = (
+    BesideFill,
+    RegressionFill,
+    RelatedFill,
+    RestFill,
+    Seasonal,
+    T1Fill,
+    TogetherFill,
+    TreesFill,
+    WeekFill,
+)
 COUNTED = 0.5  # of what a tuned T1 gained after it was judged: some of it is luck of the rows that told it
 
 
@@ -82,6 +95,17 @@ class Judging:
     def _sizes(self, first: Heard) -> FloatArray:
         """The absolute errors (cells,) of a method in the first round, in units of a column's spread."""
         return np.abs(first.errors) / self.scale[self.rounds[0].column]
+
+    @property
+    def tells(self) -> str:
+        """The regression that fills the hidden cells best: of each series, of all together, or side by side."""
+        sizes = {of_method[0].fitted.name: self._sizes(of_method[0]) for of_method in self.heard}
+        errors = {
+            name: float(np.nansum(np.where(np.isfinite(sizes[name]), sizes[name], sizes["linear"])))
+            for name in REGRESSIONS
+            if name in sizes
+        }
+        return min(errors, key=lambda name: errors[name]) if len(errors) > 1 else self.learning.tells
 
     @property
     def best_error(self) -> float | None:
@@ -221,7 +245,7 @@ class Judging:
         methods = list(self.methods)
         for k, fitted in enumerate(self.methods):
             wanted = used[k] or type(fitted) in (T1Fill, WeekFill, RestFill)
-            if type(fitted) is RegressionFill and self.rounds[0].known > NEARLY_ALL:
+            if isinstance(fitted, RegressionFill) and self.rounds[0].known > NEARLY_ALL:
                 continue
             if wanted and type(fitted) in LEARN_AGAIN:
                 with suppress(LeftOut):  # no time is left for it: what was judged fills

@@ -22,6 +22,7 @@ from t1.data.scale import Scaler
 from t1.errors import InputError
 from t1.fill.blend import Blend
 from t1.fill.judged import Evidence, JudgedFill
+from t1.methods.beside import BesideFill
 from t1.methods.catalog import model_class
 from t1.methods.columns import Linear, Locf, Mean, Nearest, Seasonal
 from t1.methods.forest import Forest
@@ -31,6 +32,7 @@ from t1.methods.regression import Regression, RegressionFill
 from t1.methods.related import Formula, RelatedFill
 from t1.methods.rest import RestFill
 from t1.methods.t1 import T1Fill
+from t1.methods.together import TogetherFill
 from t1.methods.trees import ColumnTrees, TreesFill
 from t1.methods.tune import TunedFill
 from t1.methods.week import WeekFill
@@ -42,6 +44,7 @@ VERSION = 4
 CLASSES = {
     kind.__name__: kind
     for kind in (
+        BesideFill,
         Blend,
         ColumnTrees,
         Evidence,
@@ -66,6 +69,7 @@ CLASSES = {
         Scaler,
         Seasonal,
         T1Fill,
+        TogetherFill,
         TreesFill,
         TunedFill,
         WeekFill,

@@ -77,6 +77,20 @@ _add(
     default=True,
 )
 _add(
+    "together",
+    title="One regression for all series",
+    family="the other columns",
+    place="t1.methods.together:TogetherFill",
+    default=True,
+)
+_add(
+    "beside",
+    title="Series side by side",
+    family="the other series",
+    place="t1.methods.beside:BesideFill",
+    default=True,
+)
+_add(
     "related",
     title="Copies and sums",
     family="the other columns",

@@ -17,6 +17,7 @@ from t1.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from t1.data.blocks import BLOCK, column_blocks
 from t1.data.scale import Scaler
 from t1.methods.base import Fill, Learning, Pace
+from t1.methods.catalog import fit_of
 from t1.methods.memory import Memory, sampled_every
 from t1.methods.pooled import pooled
 from t1.methods.ridge import ridge
@@ -210,7 +211,7 @@ class RegressionFill:
         pace = Pace(learning, cls.name, times=3)  # judging and filling take about twice as long as learning
         alone = len(set(panel.ids)) == 1
         learned: dict[Any, Regression] = {}
-        with _one_thread(panel.n_vars):
+        with one_thread(panel.n_vars):
             for k, (key, values, phase) in enumerate(pooled(panel, learning.periods)):
                 found = learn_regression(
                     values,
@@ -225,9 +226,11 @@ class RegressionFill:
     @classmethod
     def of_every(cls, panel: Panel, learning: Learning) -> "RegressionFill":
         """Of every column, also of those without gaps; several methods ask for it, and it is learned once."""
-        if id(panel) not in learning.told_by:
-            learning.told_by[id(panel)] = panel, cls.fit(panel, replace(learning, every=True))
-        found: RegressionFill = learning.told_by[id(panel)][1]
+        key = id(panel), learning.tells
+        if key not in learning.told_by:
+            fit = fit_of(learning.tells)
+            learning.told_by[key] = panel, fit(panel, replace(learning, every=True))
+        found: RegressionFill = learning.told_by[key][1]
         return found
 
     def fill(self, panel: Panel, since: IntArray | None = None) -> Fill:
@@ -236,7 +239,7 @@ class RegressionFill:
         Where only fills of the rows from `since` (series,) on are wanted, of earlier rows some have no answer.
         """
         out = np.full(panel.values.shape, np.nan)
-        with _one_thread(panel.n_vars):
+        with one_thread(panel.n_vars):
             for k, (span, phase, learned) in self._learned(panel):
                 wanted = 0 if since is None else int(since[k])
                 for j, column in learned.fill(panel.values[span], phase, wanted):
@@ -246,7 +249,7 @@ class RegressionFill:
     def told(self, panel: Panel) -> FloatArray:
         """What the other columns and the season say of every cell; NaN in series that were not learned from."""
         out = np.full(panel.values.shape, np.nan)
-        with _one_thread(panel.n_vars):
+        with one_thread(panel.n_vars):
             for _, (span, phase, learned) in self._learned(panel):
                 out[span] = learned.told(panel.values[span], phase)
         return out
@@ -260,7 +263,7 @@ class RegressionFill:
                 yield k, (span, phase, learned)
 
 
-def _one_thread(n_vars: int) -> AbstractContextManager[Any]:
+def one_thread(n_vars: int) -> AbstractContextManager[Any]:
     """For a wide table: thousands of small products, at which threads wait for each other longer than they work."""
     if n_vars < WIDE:
         return nullcontext()

@@ -96,7 +96,7 @@ class TreesFill:
                 hidden[:, j] = panel.observed[:, j] & _hidden(~panel.observed[:, j], rng)
             # a regression says more of cells that it has learned from than it will say of those to be filled
             masked = panel.with_values(np.where(hidden, np.nan, panel.values))
-            blind = RegressionFill.fit(masked, replace(learning, every=True, budget=None))
+            blind = regression.fit(masked, replace(learning, every=True, budget=None))
             sight = _Surroundings(panel, blind, scaler, learning.periods)
             for j, of_column in lessons.items():
                 rows = rng.permutation(np.flatnonzero(hidden[:, j]))[: most // copies]
