@@ -4,11 +4,13 @@
     python benchmarks/zero.py run --tune 60 --scenarios mix --tables held-out
     python benchmarks/zero.py run --saits 60 --scenarios mix --tables held-out
     python benchmarks/zero.py run --tune 30 --places 1 --tables held-out   # all kinds of gaps; --saits 30 the same
+    python benchmarks/zero.py run --tables panels --scenarios mix runs "points 30"   # with several series
     python benchmarks/zero.py run --weights FOLDER --tables held-out   # T1 alone from other weights: the probe's
     python benchmarks/zero.py table                    # geometric means of error relative to linear interpolation
 
 Rows go to results/zero.jsonl; what is there is not run again. Tables: the corpus's held-out part and the paper's
-datasets, of each the longest series, at most 3,000 rows x 32 columns.
+datasets, of each the longest series, at most 3,000 rows x 32 columns; and those of the held-out part that have several
+series, with at most 30 of these.
 """
 
 import argparse
@@ -33,7 +35,7 @@ from t1.methods.catalog import fit_of
 from t1.methods.seasons import find_periods
 from t1.panel import Panel
 
-ROWS, COLUMNS = 3000, 32
+ROWS, COLUMNS, SERIES = 3000, 32, 30
 HERE = Path(__file__).resolve().parents[1]
 STORE = Path(os.environ.get("T1_ZERO_ROWS", HERE / "results" / "zero.jsonl"))
 os.environ.setdefault("T1_DATA_DIR", str(HERE.parent / "shared" / "data"))
@@ -46,6 +48,8 @@ ORDER = (
     "iterative",
     "saits",
     "regression",
+    "together",
+    "beside",
     "probe",
     "t1",
     "t1-rest",
@@ -57,6 +61,8 @@ TITLES = {
     "iterative": "IterativeImputer",
     "saits": "SAITS, {budget:g} s",
     "regression": "ridge regression",
+    "together": "one regression for all series",
+    "beside": "series side by side",
     "probe": "the probe's recipe",
     "t1": "T1 zero-shot",
     "t1-rest": "T1 on what the regression leaves",
@@ -71,7 +77,13 @@ GAPS = 900  # hidden gaps from which on the share of cells inside intervals is k
 TRAINED = ("saits", "t1 tuned", "blend tuned")
 FULL = 60.0  # seconds of what is trained, in the first tables; other budgets are points of the curve ...
 DEFAULT = 30.0  # ... and those of `t1 impute` by default, with which all kinds of gaps are filled
+PANEL = ", several series"  # ends the name of such a table
 CORES = 2  # of the machine whose seconds these are: what is trained has as many processor seconds for each
+KINDS = {  # titles of the tables of the page
+    "24 held-out tables": "held-out",
+    "The paper's datasets (test parts)": "paper",
+    "Held-out tables with several series": "panel",
+}
 SCENARIOS = ("points 10", "points 30", "points 50", "points 70", "runs", "outage", "blackout", "mix")
 
 
@@ -86,6 +98,16 @@ def tables(part: str) -> Iterator[tuple[str, np.ndarray, list[int]]]:
             bounds = [*starts.tolist(), len(values)]
             a, b = max(pairwise(bounds), key=lambda ab: ab[1] - ab[0])
             yield row["name"], cut(values[a:b]), [0]
+    if part == "panels":
+        with (CORPUS / "CATALOG.csv").open() as stream:
+            several = [r for r in csv.DictReader(stream) if r["part"] == "held-out" and int(r["series"]) > 1]
+        for row in several:
+            with np.load(CORPUS / f"{row['name']}.npz") as file:
+                values, bounds = file["values"].astype(np.float64), [*file["series_starts"].tolist(), None]
+            n = min(len(bounds) - 1, SERIES)
+            every = [values[a:b][: ROWS // n] for a, b in pairwise(bounds[: n + 1])]
+            starts = np.cumsum([0, *(len(one) for one in every[:-1])]).tolist()
+            yield f"{row['name']}{PANEL}", cut(np.concatenate(every)), starts
     if part in ("paper", "all"):
         from t1.data.catalog import load
 
@@ -328,13 +350,18 @@ def parts() -> Iterator[tuple[str, list[dict], float]]:
     short = [r for r in short if filled_by[r["method"]] >= filled]
     same = [r for r in rows() if "budget" not in r] + short
     same = [r for r in same if cells_of(r) in filled]
-    for title, of_paper in (("24 held-out tables", False), ("The paper's datasets (test parts)", True)):
-        chosen = [r for r in every if (r["table"] in PAPER) == of_paper]
+    for title, kind in KINDS.items():
+        chosen = [r for r in every if kind_of(r["table"]) == kind]
         yield title, chosen, FULL
-        some = [r for r in same if (r["table"] in PAPER) == of_paper]
+        some = [r for r in same if kind_of(r["table"]) == kind]
         n, n_all = (len({r["table"] for r in part}) for part in (some, chosen))
         so_far = f", {n} of {n_all} so far" if n < n_all else ""
         yield f"{title}{so_far}: {CORES * DEFAULT:g} s of processor time to train", some, DEFAULT
+
+
+def kind_of(table: str) -> str:
+    """Whether a table is one of the paper's, one with several series, or any other one."""
+    return "paper" if table in PAPER else "panel" if table.endswith(PANEL) else "held-out"
 
 
 def cells_of(row: dict) -> tuple:
@@ -439,7 +466,11 @@ def curve() -> list[str]:
     errors: dict[float, dict[str, float]] = {}
     used: list[tuple[str, dict]] = []
     for r in rows():
-        if r["scenario"] == "mix" and r["method"] in ("blend", "blend tuned") and r["table"] not in PAPER:
+        if (
+            r["scenario"] == "mix"
+            and r["method"] in ("blend", "blend tuned")
+            and kind_of(r["table"]) == "held-out"
+        ):
             used.append((f"{r['budget']:g} s" if "budget" in r else "nothing trained", r))
             errors.setdefault(r.get("budget", 0.0), {})[r["table"]] = r["ratio"]
     same = set.intersection(*(set(of_budget) for of_budget in errors.values())) if errors else set()
@@ -467,7 +498,7 @@ def picture() -> None:
     matplotlib.rcParams["svg.hashsalt"] = "zero"  # the same picture is the same file
     import matplotlib.pyplot as plt
 
-    chosen = [r for r in rows() if r["table"] not in PAPER and r.get("budget", FULL) == FULL]
+    chosen = [r for r in rows() if kind_of(r["table"]) == "held-out" and r.get("budget", FULL) == FULL]
     methods = [m for m in ORDER if m != "linear" and any(r["method"] == m for r in chosen)]
     scenarios = [s for s in SCENARIOS if any(r["scenario"] == s for r in chosen)]
     figure, axes = plt.subplots(1, len(scenarios), sharey=True, figsize=(2.1 * len(scenarios), 4.2))
@@ -497,7 +528,7 @@ def main() -> None:
     )
     commands = parser.add_subparsers(required=True)
     p = commands.add_parser("run")
-    p.add_argument("--tables", choices=["held-out", "paper", "all"], default="all")
+    p.add_argument("--tables", choices=["held-out", "paper", "panels", "all"], default="all")
     p.add_argument("--only", nargs="*", help="names of tables")
     p.add_argument("--scenarios", nargs="+", choices=SCENARIOS, default=SCENARIOS)
     p.add_argument(

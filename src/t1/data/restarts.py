@@ -14,10 +14,11 @@ from t1.data.time_columns import part_of
 EACH = 5  # rows that a series has at least
 # names of a column of numbers that may name series; of text any column may
 THING = re.compile(
-    r"(id|subject|patient|person|individual|participant|child|animal|plant|tree|plot|cow|pig|rat|mouse|fish|firm"
-    r"|company|bank|airline|country|state|county|region|city|store|shop|dept|department|item|product|sku|customer|branch|household|school|station|site|sensor|device"
-    r"|meter|well|turbine|engine|unit|machine|asset|cell|vehicle|trip|flight|batch|run|trial|session|recording"
-    r"|episode|experiment|replicate|sample)"
+    r"id|subject|patient|person|individual|participant|child|animal|plant|tree|plot|cow|pig|rat|mouse|fish"
+    r"|firm|company|bank|airline|country|state|county|region|city|store|shop|dept|department|item|product"
+    r"|sku|customer|branch|household|school|station|site|sensor|device|meter|well|turbine|engine|unit"
+    r"|machine|asset|cell|vehicle|trip|flight|batch|run|trial|session|recording|episode|experiment"
+    r"|replicate|sample"
 )
 
 
