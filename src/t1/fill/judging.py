@@ -80,8 +80,8 @@ class Judging:
             return
         self.heard.append([first, *later])
         if (e := self.ends) is not None:
-            # as long as T1 takes again, which rows as they arrive do not have
-            slow = isinstance(first.fitted, RestFill | TreesFill | WeekFill) and not forced
+            # rows as they arrive have no time for what takes as long as T1 again, and no other series beside them
+            slow = isinstance(first.fitted, BesideFill | RestFill | TreesFill | WeekFill) and not forced
             nothing = Fill(np.full(e.panel.values.shape, np.inf))
             filled = nothing if slow else fill_end(first.fitted, e.panel, e.memory)
             self.at_ends.append([heard_of(first.fitted, filled, e)])

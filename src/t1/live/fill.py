@@ -22,8 +22,10 @@ from t1.live.adapt import EVERY, SAME, Trial, draw_trial, kind_of
 from t1.live.row import FINAL, NEWEST, REVISED, LiveRow, nanoseconds, row_values
 from t1.live.track import Track
 from t1.methods.base import FittedMethod
+from t1.methods.regression import RegressionFill
 from t1.methods.rest import RestFill
 from t1.methods.t1 import TUNED, T1Fill
+from t1.methods.together import TogetherFill
 from t1.onnx.engine import OnnxT1
 from t1.panel import Panel
 
@@ -106,8 +108,9 @@ class LiveFill:
         networks = [k for k, name in enumerate(names) if name in (T1Fill.name, TUNED)]
         # whose word on how sure it is shapes the intervals
         self._sure = surest(at_end.methods) if self.calibration.guess == "t1" else None
-        # the methods that fills may lean to: straight lines, the network, the regression
-        self._leaders = [0, *networks[-1:], *(k for k, name in enumerate(names) if name == "regression")]
+        # the methods that fills may lean to: straight lines, the network, the regressions
+        regressions = [k for k, name in enumerate(names) if name in (RegressionFill.name, TogetherFill.name)]
+        self._leaders = [0, *networks[-1:], *regressions]
         weights = at_end.blend.weights
         # what was asked for, or knows codes or formulas, fills alone
         alone = np.delete(weights, self._leaders, axis=2).max(axis=2, initial=0.0) > ALONE
