@@ -101,7 +101,7 @@ def test_a_blank_that_may_mean_zero_is_asked_about(put):
 
 
 def test_no_message_advises_to_overwrite_a_value(put):
-    for text in ("<0.5", "12.5x", "1.2.3"):
+    for text in ("~0.5", "12.5x", "1.2.3"):
         with pytest.raises(InputError) as caught:
             read_file(put("a\n" + "1\n" * 30 + f"{text}\n"))
         assert "missing" not in str(caught.value)
