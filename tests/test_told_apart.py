@@ -17,6 +17,18 @@ def x(i: int) -> str:
     return "" if i in (7, 8, 30) else f"{12 + 4 * np.sin(i / 4):.2f}"
 
 
+def read_as(container, source, tmp_path, **reading):
+    """A text table as it is, or as the dataframe or the Parquet file that pandas makes of it."""
+    if container == "csv":
+        return read_file(source)
+    table = pd.read_csv(source, **reading)
+    if container == "frame":
+        return Frame.read(table)
+    pytest.importorskip("pyarrow")
+    table.to_parquet(tmp_path / "in.parquet", index=False)
+    return read_file(tmp_path / "in.parquet")
+
+
 def patients(name, first="141168", second="141173"):
     lines = [f"{name},minute,hr,sao2"]
     for who, level in ((first, 60), (second, 160)):
@@ -93,14 +105,7 @@ def test_where_a_count_starts_again_with_each_thing_they_are_series(
     put, tmp_path, container, who, count, whos, counts, timed
 ):
     source = put(panel(who, count, whos, counts))
-    if container == "frame":
-        found = Frame.read(pd.read_csv(source))
-    elif container == "parquet":
-        pytest.importorskip("pyarrow")
-        pd.read_csv(source).to_parquet(tmp_path / "in.parquet", index=False)
-        found = read_file(tmp_path / "in.parquet")
-    else:
-        found = read_file(source)
+    found = read_as(container, source, tmp_path)
     assert found.id_columns == (who,) and len(set(found.ids)) == len(whos)
     assert {"a", "b"} <= set(found.columns)
     if container == "csv":
@@ -143,14 +148,7 @@ def test_two_numbers_or_a_number_and_a_text_tell_series_apart(
             sales = ["" if i == 9 else i % 7 + 50 * store for i in range(len(weeks))]
             lines += [f"{store},{name},{t:%Y-%m-%d},{x}" for t, x in zip(weeks, sales, strict=True)]
     source = put("\n".join(lines) + "\n")
-    if container == "frame":
-        found = Frame.read(pd.read_csv(source, parse_dates=["Date"]))
-    elif container == "parquet":
-        pytest.importorskip("pyarrow")
-        pd.read_csv(source, parse_dates=["Date"]).to_parquet(tmp_path / "in.parquet", index=False)
-        found = read_file(tmp_path / "in.parquet")
-    else:
-        found = read_file(source)
+    found = read_as(container, source, tmp_path, parse_dates=["Date"])
     assert found.id_columns == (one, other) and len(set(found.ids)) == 2 * len(departments)
 
 
@@ -207,14 +205,7 @@ def grid(*, moved=False):
 @pytest.mark.parametrize("container", ["csv", "parquet", "frame"])
 def test_the_points_of_a_grid_are_series(put, tmp_path, container):
     source = put(grid())
-    if container == "frame":
-        found = Frame.read(pd.read_csv(source))
-    elif container == "parquet":
-        pytest.importorskip("pyarrow")
-        pd.read_csv(source).to_parquet(tmp_path / "in.parquet", index=False)
-        found = read_file(tmp_path / "in.parquet")
-    else:
-        found = read_file(source)
+    found = read_as(container, source, tmp_path)
     assert found.id_columns == ("latitude", "longitude (deg)") and len(set(found.ids)) == 4
 
 
