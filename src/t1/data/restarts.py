@@ -36,7 +36,7 @@ def named_by_restarts(
         if j not in known and part_of(name) is None:
             things[j] = pd.factorize(np.array(texts(j), dtype=object))[0].astype(np.float64)
     begins = {j: rows for j, values in things.items() if (rows := _one_block_each(values)) is not None}
-    for k, count in known.items():
+    for k, count in known.items() if begins else ():
         falls = np.flatnonzero(np.diff(count) <= 0) + 1
         for j, rows in begins.items():
             if j != k and np.array_equal(falls, rows):
