@@ -98,7 +98,7 @@ YEARS, HALVES = range(1990, 2020), np.arange(30) / 2
         ("Subject", "Days", (308, 309, 310), range(30), False),
         ("batch", "t", ("b1", "b2"), HALVES, False),
         ("engineNo", "cycle", (4, 5, 6), range(1, 31), False),
-        ("name", "time", ("x", "y"), range(30), False),
+        ("name", "time", ("x", "y"), range(30), True),
     ],
 )
 def test_where_a_count_starts_again_with_each_thing_they_are_series(

@@ -89,12 +89,12 @@ def _years(source: TimeSource, j: int) -> TimeColumns | None:
     if (numbers != np.floor(numbers)).any():
         return None
     times = (numbers - 1970).astype("M8[Y]").astype("M8[ns]")
-    if not (np.diff(numbers) > 0).all() and not _are_told_apart(source, j, times):
+    if not (np.diff(numbers) > 0).all() and not are_told_apart(source, j, times):
         return None
     return TimeColumns((j,), times, (TimeFormat(unit="year"),))
 
 
-def _are_told_apart(source: TimeSource, j: int, times: TimeArray) -> bool:
+def are_told_apart(source: TimeSource, j: int, times: TimeArray) -> bool:
     """Whether columns other than `j` tell rows of one time stamp apart."""
     others = [k for k in range(len(source.names)) if k != j]
     words = {k: (source.names[k], source.texts) for k in others if source.numbers(k) is None}

@@ -10,7 +10,7 @@ import numpy as np
 
 from t1.arrays import BoolArray, FloatArray
 from t1.data.clocks import combine, find_clock
-from t1.data.date_parts import find_parts
+from t1.data.date_parts import are_told_apart, find_parts
 from t1.data.dates import (
     EPOCH_NAME,
     Dates,
@@ -63,7 +63,9 @@ class TimeFinder:
             dates, texts = self._dates(j)
             bad = np.isnat(dates.times)
             if dates.format.unit == "step" and not self.sheet.choice.id:  # a lap time is no time stamp
-                bad = np.append(False, np.diff(dates.times) < np.timedelta64(0))
+                falls = np.append(False, np.diff(dates.times) < np.timedelta64(0))
+                told = falls.any() and are_told_apart(self.sheet.source, j, dates.times)
+                bad = bad if told else falls
             if may_be_a_code(dates.format.pattern, self.sheet.names[j]):
                 continue
             if not bad.any():
