@@ -89,25 +89,14 @@ SCENARIOS = ("points 10", "points 30", "points 50", "points 70", "runs", "outage
 
 def tables(part: str) -> Iterator[tuple[str, np.ndarray, list[int]]]:
     """Name, numbers (rows, columns) and the first rows of the series of each table."""
-    if part in ("held-out", "all"):
-        with (CORPUS / "CATALOG.csv").open() as stream:
-            rows = [row for row in csv.DictReader(stream) if row["part"] == "held-out"]
-        for row in rows:
-            with np.load(CORPUS / f"{row['name']}.npz") as file:
-                values, starts = file["values"].astype(np.float64), file["series_starts"]
-            bounds = [*starts.tolist(), len(values)]
+    for name, values, bounds in held_out() if part in ("held-out", "all", "panels") else ():
+        if part != "panels":
             a, b = max(pairwise(bounds), key=lambda ab: ab[1] - ab[0])
-            yield row["name"], cut(values[a:b]), [0]
-    if part == "panels":
-        with (CORPUS / "CATALOG.csv").open() as stream:
-            several = [r for r in csv.DictReader(stream) if r["part"] == "held-out" and int(r["series"]) > 1]
-        for row in several:
-            with np.load(CORPUS / f"{row['name']}.npz") as file:
-                values, bounds = file["values"].astype(np.float64), [*file["series_starts"].tolist(), None]
-            n = min(len(bounds) - 1, SERIES)
+            yield name, cut(values[a:b]), [0]
+        elif (n := min(len(bounds) - 1, SERIES)) > 1:
             every = [values[a:b][: ROWS // n] for a, b in pairwise(bounds[: n + 1])]
             starts = np.cumsum([0, *(len(one) for one in every[:-1])]).tolist()
-            yield f"{row['name']}{PANEL}", cut(np.concatenate(every)), starts
+            yield f"{name}{PANEL}", cut(np.concatenate(every)), starts
     if part in ("paper", "all"):
         from t1.data.catalog import load
 
@@ -120,6 +109,16 @@ def tables(part: str) -> Iterator[tuple[str, np.ndarray, list[int]]]:
             first = test.starts[: ROWS // test.window]  # separate samples: as many as fit
             samples = np.concatenate([values[i : i + test.window] for i in first.tolist()])
             yield name, cut(samples), list(range(0, len(samples), test.window))
+
+
+def held_out() -> Iterator[tuple[str, np.ndarray, list[int]]]:
+    """Name, numbers and the bounds of the series of each held-out table of the corpus."""
+    with (CORPUS / "CATALOG.csv").open() as stream:
+        names = [row["name"] for row in csv.DictReader(stream) if row["part"] == "held-out"]
+    for name in names:
+        with np.load(CORPUS / f"{name}.npz") as file:
+            values, starts = file["values"].astype(np.float64), file["series_starts"]
+        yield name, values, [*starts.tolist(), len(values)]
 
 
 def cut(values: np.ndarray) -> np.ndarray:

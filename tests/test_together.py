@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from t1.data.place import Placed
 from t1.fill.fit import fit_panel
 from t1.fill.keep import load_kept, save_kept
-from t1.methods.base import Learning
+from t1.methods.base import Learning, LeftOut
 from t1.methods.beside import BesideFill, stand_side_by_side
 from t1.methods.regression import RegressionFill
 from t1.methods.together import TogetherFill, one_after_the_other
@@ -81,6 +82,35 @@ def test_a_station_is_told_by_its_neighbours(timed):
     np.testing.assert_allclose(again[:80][5:75], again[80:], atol=1e-6)
     truth = np.concatenate([values[90:170], values[95:165]])
     assert np.abs(again - truth)[np.isnan(piece.values)].max() < 1
+
+
+def test_months_are_rows_of_a_clock_however_long():
+    """Two months that fell on one row would take each other's values."""
+    months = (np.datetime64("2001-01") + np.arange(240)).astype("M8[ns]")
+    rng = np.random.default_rng(0)
+    values = np.cumsum(rng.normal(size=240))[:, None] + 5 * np.arange(3)
+    table = np.where(rng.random((240, 3)) < 0.05, NAN, values).T.reshape(-1, 1)
+    panel = Placed.of(
+        table, ["x"], np.tile(months, 3), np.repeat(np.array(["a", "b", "c"], dtype=object), 240)
+    ).panel
+    assert panel.n_rows == 720 and stand_side_by_side(panel)
+    fitted = BesideFill.fit(panel, Learning())
+    assert len(fitted.table) == 240 and np.isnan(fitted.table).sum() == np.isnan(table).sum()
+    assert np.abs(fitted.fill(panel).values - values.T.reshape(-1, 1))[np.isnan(table)].max() < 0.5
+
+
+def test_series_of_times_far_apart_make_no_table_of_all_between():
+    values = stations()
+    fitted = BesideFill.fit(panel_of(values, 4, values < -1e9), Learning(every=True))
+    holed = np.where(np.arange(1200)[:, None] % 9 == 4, NAN, values)
+    years = Panel.of(
+        holed, starts=[0, 300, 600, 900], ids=["s0", "s1", "s2", "s3"], phase=[0, 10**9, 10**9, 10**12]
+    )
+    tables = [table for table, _, _ in fitted._side_by_side(years)]
+    assert [len(table) for table in tables] == [300, 300, 300]
+    assert np.isfinite(fitted.fill(years).values).all()
+    with pytest.raises(LeftOut, match="different times"):
+        BesideFill.fit(years, Learning())
 
 
 def test_a_series_that_it_does_not_know_has_no_answer():

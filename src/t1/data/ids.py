@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 
 from t1.arrays import AnyArray, FloatArray, IntArray, TimeArray
-from t1.data.restarts import EACH, is_thing, named_by_restarts
-
-Columns = Mapping[int, tuple[str, Callable[[int], list[str]]]]  # names, and how to get the texts
+from t1.data.restarts import EACH, Columns, Known, is_thing, named_by_restarts
 
 REPEATED = (
     0.1  # of all rows share their time stamp with an earlier one: more than the repeated hour of autumn
@@ -108,11 +106,7 @@ def contradicting(times: TimeArray, ids: AnyArray | None, values: FloatArray) ->
     return len(later) if (one == other)[both].sum() < SAME * both.sum() else 0
 
 
-def find_series(
-    times: TimeArray | None,
-    columns: Columns,
-    numbers: Mapping[int, tuple[str, Callable[[], FloatArray | None]]],
-) -> tuple[int, ...]:
+def find_series(times: TimeArray | None, columns: Columns, numbers: Known) -> tuple[int, ...]:
     """The columns that tell series apart, of those with texts (or numbers that are named so), then of `numbers`."""
     at = tell_apart(times, columns)
     if at or (times is not None and not repeated(times)):

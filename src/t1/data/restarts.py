@@ -11,6 +11,10 @@ import pandas as pd
 from t1.arrays import FloatArray, IntArray
 from t1.data.time_columns import part_of
 
+Columns = Mapping[int, tuple[str, Callable[[int], list[str]]]]  # names, and how to get the texts
+Known = Mapping[
+    int, tuple[str, Callable[[], FloatArray | None]]
+]  # names, and how to get the numbers, if it has any
 EACH = 5  # rows that a series has at least
 # names of a column of numbers that may name series; of text any column may
 THING = re.compile(
@@ -22,10 +26,7 @@ THING = re.compile(
 )
 
 
-def named_by_restarts(
-    columns: Mapping[int, tuple[str, Callable[[int], list[str]]]],
-    numbers: Mapping[int, tuple[str, Callable[[], FloatArray | None]]],
-) -> tuple[int, ...]:
+def named_by_restarts(columns: Columns, numbers: Known) -> tuple[int, ...]:
     """The column that has one value in each block of rows through which a column of numbers counts up; () if none has.
 
     A sum that is set back every day has the day beside it, which is a part of the time and names no series.

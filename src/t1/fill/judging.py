@@ -99,12 +99,10 @@ class Judging:
     @property
     def tells(self) -> str:
         """The regression that fills the hidden cells best: of each series, of all together, or side by side."""
-        sizes = {of_method[0].fitted.name: self._sizes(of_method[0]) for of_method in self.heard}
-        errors = {
-            name: float(np.nansum(np.where(np.isfinite(sizes[name]), sizes[name], sizes["linear"])))
-            for name in REGRESSIONS
-            if name in sizes
-        }
+        lines = self._sizes(self.heard[0][0])
+        heard = [h[0] for h in self.heard if h[0].fitted.name in REGRESSIONS]
+        sizes = {h.fitted.name: self._sizes(h) for h in heard}
+        errors = {name: float(np.nansum(np.where(np.isfinite(e), e, lines))) for name, e in sizes.items()}
         return min(errors, key=lambda name: errors[name]) if len(errors) > 1 else self.learning.tells
 
     @property

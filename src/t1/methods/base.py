@@ -65,12 +65,9 @@ class Learning:
     weights: Any = None  # pretrained weights to start from: a path, "none", or None for the shipped ones
     engine: str = "torch"  # what runs the pretrained network: torch, onnx, or auto, the faster of them
     network: Any = None  # the pretrained network, once it was loaded
-    tells: str = (
-        "regression"  # the method that T1 and trees are told by: of each series, together, or side by side
-    )
-    told_by: dict[tuple[int, str], Any] = field(
-        default_factory=dict
-    )  # regressions of panels, with their panels
+    # the regression that T1 and trees are told by: of each series, of all together, or of all side by side
+    tells: str = "regression"
+    told_by: dict[tuple[int, str], Any] = field(default_factory=dict)  # such regressions, with their panels
     on_progress: OnProgress | None = None
     should_stop: Callable[[], bool] | None = None
     notes: list[str] = field(default_factory=list)  # what the user should know

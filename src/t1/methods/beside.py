@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from t1.arrays import FloatArray, IntArray
-from t1.methods.base import Fill, Learning, Pace
+from t1.methods.base import Fill, Learning, LeftOut, Pace
 from t1.methods.regression import RegressionFill, learn_regression, one_thread
 from t1.methods.together import usual_period
 from t1.panel import Panel
@@ -27,21 +27,22 @@ class BesideFill(RegressionFill):
     ids: tuple[Any, ...]  # of the series, in their order side by side
     first: int  # row of the clock, that of the first row of
     table: FloatArray  # (time, series, vars): what was known when it was learned from
-    step: int  # nanoseconds from row to row of the clock, where rows have times
 
     @classmethod
     def fit(cls, panel: Panel, learning: Learning) -> Self:
         """Learn from all series of the panel, one beside the other."""
-        step, ids = _step(panel), tuple(dict.fromkeys(panel.ids))
-        clock = _clock(panel, step)
-        table = np.full((int(np.ptp(clock)) + 1, len(ids), panel.n_vars), np.nan)
+        clock, at = _clock(panel), {key: k for k, key in enumerate(dict.fromkeys(panel.ids))}
+        n_rows = int(np.ptp(clock)) + 1
+        if n_rows > panel.n_rows and n_rows * len(at) * panel.n_vars > MOST_CELLS:
+            raise LeftOut(f"{cls.name} was left out: the series are of different times")
+        table = np.full((n_rows, len(at), panel.n_vars), np.nan)
         for key, span in zip(panel.ids, panel.spans, strict=True):
-            table[clock[span] - clock.min(), ids.index(key)] = panel.values[span]
+            table[clock[span] - clock.min(), at[key]] = panel.values[span]
         period = usual_period(learning.periods)
         pace = Pace(learning, cls.name, times=3)
         with one_thread(table[0].size):
             found = learn_regression(_wide(table), period, every=learning.every, on_share=pace)
-        return cls({None: found}, ids, int(clock.min()), table, step)
+        return cls({None: found}, tuple(at), int(clock.min()), table)
 
     def fill(self, panel: Panel, since: IntArray | None = None) -> Fill:
         """A series that was not learned from has no answer."""
@@ -64,12 +65,18 @@ class BesideFill(RegressionFill):
 
     def _side_by_side(self, panel: Panel) -> Iterator[_Beside]:
         """The series of a panel beside what is known of the others; copies of a stretch in tables of their own."""
-        clock = _clock(panel, self.step)
+        clock = _clock(panel)
+        most = max(
+            MOST_CELLS // self.table[0].size, len(self.table)
+        )  # rows of a table, unless one series has more
         at = {key: k for k, key in enumerate(self.ids)}
         waiting = [(span, at[key]) for key, span in zip(panel.ids, panel.spans, strict=True) if key in at]
+        waiting = sorted((w for w in waiting if w[0].stop > w[0].start), key=lambda w: int(clock[w[0].start]))
         while waiting:
-            here = np.concatenate([clock[span] for span, _ in waiting])
-            begin, end = int(here.min()), int(here.max()) + 1
+            begin, end = int(clock[waiting[0][0].start]), int(clock[waiting[0][0].stop - 1]) + 1
+            end = max(
+                [end, *(e for span, _ in waiting if (e := int(clock[span.stop - 1]) + 1) <= begin + most)]
+            )
             table = np.full((end - begin, *self.table.shape[1:]), np.nan)
             shared = slice(max(begin, self.first), min(end, self.first + len(self.table)))
             if shared.start < shared.stop:
@@ -80,7 +87,7 @@ class BesideFill(RegressionFill):
             later = []
             for span, k in waiting:
                 rows = clock[span] - begin
-                if taken[rows, k].any():
+                if rows[-1] >= len(table) or taken[rows, k].any():
                     later.append((span, k))
                     continue
                 taken[rows, k] = True
@@ -109,35 +116,24 @@ def stand_side_by_side(panel: Panel) -> bool:
     n_series = len(set(panel.ids))
     if n_series < 2 or len(panel.ids) > n_series:
         return False
-    sizes = np.diff([*panel.starts.tolist(), panel.n_rows])
-    if panel.times is None and (sizes != sizes[0]).any():
-        return False  # the tenth row of one need not be of the time of another one's
-    n_rows = int(np.ptp(_clock(panel, _step(panel)))) + 1
-    few = n_rows * n_series * panel.n_vars <= MOST_CELLS
-    return few and n_rows >= FEWEST_ROWS and panel.n_rows >= FULL * n_rows * n_series
-
-
-def _step(panel: Panel) -> int:
-    """Nanoseconds from row to row, 1 where rows have no times."""
+    sizes, clock = np.diff([*panel.starts.tolist(), panel.n_rows]), _clock(panel)
     if panel.times is None:
-        return 1
-    steps = np.diff(panel.times.astype("M8[ns]").astype("i8"))
-    inside = np.ones(len(steps), dtype=bool)
-    inside[panel.starts[1:] - 1] = False
-    steps = steps[inside & (steps > 0)]
-    return int(np.median(steps)) if len(steps) else 1
+        same = bool(
+            (sizes == sizes[0]).all()
+        )  # else the tenth row of one need not be of the time of another one's
+    else:  # one time stamp for each row of the clock
+        first, row = np.unique(clock, return_index=True, return_inverse=True)[1:]
+        same = bool((panel.times == panel.times[first][row]).all())
+    n_rows = int(np.ptp(clock)) + 1 if len(clock) else 0
+    few = n_rows * n_series * panel.n_vars <= MOST_CELLS
+    return same and few and n_rows >= FEWEST_ROWS and panel.n_rows >= FULL * n_rows * n_series
 
 
-def _clock(panel: Panel, step: int) -> IntArray:
-    """The row of a common clock for every row of the panel."""
-    if panel.times is not None:
-        clock: IntArray = np.rint(panel.times.astype("M8[ns]").astype("i8") / step).astype(np.intp)
-        return clock
-    rows = [
-        phase + np.arange(s.stop - s.start)
-        for s, phase in zip(panel.spans, panel.phase.tolist(), strict=True)
-    ]
-    return np.concatenate(rows)
+def _clock(panel: Panel) -> IntArray:
+    """The row of the clock that the series share, for every row of the panel."""
+    sizes = np.diff([*panel.starts.tolist(), panel.n_rows])
+    clock: IntArray = np.repeat(panel.phase - panel.starts, sizes) + np.arange(panel.n_rows)
+    return clock
 
 
 def _wide(table: FloatArray) -> FloatArray:

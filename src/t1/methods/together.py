@@ -48,6 +48,6 @@ def one_after_the_other(panel: Panel, period: int | None) -> FloatArray:
 
 
 def usual_period(periods: Mapping[Any, int | None]) -> int | None:
-    """The period that most series have."""
+    """The period that most series have, of several the one that comes first."""
     every = list(periods.values())
-    return max(set(every), key=every.count) if every else None
+    return max(dict.fromkeys(every), key=every.count) if every else None

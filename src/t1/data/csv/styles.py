@@ -36,6 +36,8 @@ MARKED = re.compile(
 # A value below or above what could be measured counts as that: <0.05, > 2400
 LIMIT = re.compile(r"(?P<mark>[<>≤≥])=?[ \u00a0]?(?P<cell>\d[\d.,]*)")
 TRACE = re.compile(r"T|[Tt]r(ace)?")  # of rain or snow, too little to measure: 0
+SAID_LIMIT, SAID_TRACE = "are given as limits ({}), and count as these", "are a trace ({}), and count as 0"
+SAID_MARK = "have a mark behind them ({})"
 FALLEN = re.compile(r"rain|precip|prcp|snow|pcpn|ppt", re.IGNORECASE)
 OTHER_SIGN = {".": ",", ",": "."}  # of decimals
 MISSING = frozenset(text.decode() for text in MISSING_TEXTS)
@@ -97,21 +99,16 @@ def without_marks(texts: Sequence[str], name: str) -> tuple[list[str], frozenset
 
 def told_marks(marks: Mapping[str, frozenset[str]]) -> Iterator[str]:
     """What is said of columns, by name, of which some numbers have marks: one sentence for each kind of mark."""
-    for kind, said in (
-        (LIMIT, "are given as limits ({}), and count as these"),
-        (TRACE, "are a trace ({}), and count as 0"),
-        (None, "have a mark behind them ({})"),
-    ):
-        found = {name: {m for m in of if _kind_of_mark(m) is kind} for name, of in marks.items()}
-        names = [name for name, of in found.items() if of]
-        if names:
-            more = f" and {len(names) - 1} more columns" if len(names) > 1 else ""
-            every = ", ".join(sorted(frozenset().union(*found.values())))
-            yield f"some numbers of {names[0]!r}{more} {said.format(every)}"
+    for said in (SAID_LIMIT, SAID_TRACE, SAID_MARK):
+        found = {name: mine for name, of in marks.items() if (mine := {m for m in of if _said_of(m) == said})}
+        if found:
+            more = f" and {len(found) - 1} more columns" if len(found) > 1 else ""
+            every = ", ".join(sorted(set().union(*found.values())))
+            yield f"some numbers of {next(iter(found))!r}{more} {said.format(every)}"
 
 
-def _kind_of_mark(mark: str) -> re.Pattern[str] | None:
-    return next((kind for kind in (LIMIT, TRACE) if kind.fullmatch(mark + "0" * (kind is LIMIT))), None)
+def _said_of(mark: str) -> str:
+    return SAID_LIMIT if mark in "<>≤≥" else SAID_TRACE if TRACE.fullmatch(mark) else SAID_MARK
 
 
 def find_style(texts: Sequence[str], decimal: str) -> tuple[Style, FloatArray, int] | None:
