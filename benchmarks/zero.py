@@ -32,6 +32,7 @@ import numpy as np
 from t1.fill.fit import fit_panel
 from t1.methods.base import Budget, Learning
 from t1.methods.catalog import fit_of
+from t1.methods.columns import Linear
 from t1.methods.seasons import find_periods
 from t1.panel import Panel
 
@@ -221,7 +222,7 @@ def ours(panel: Panel, truth: np.ndarray, hidden: np.ndarray, tune: float, have:
     filled = judged.fill(panel, level=0.9)
     seconds = time.perf_counter() - began
     scale = np.nanstd(truth, axis=0)
-    linear = judged.methods[0].fill(panel).values
+    linear = Linear().fill(panel).values  # without an answer where a series knows nothing of a column
     made = []
     for method in judged.methods:
         if (tune and method.name != "t1 tuned") or method.name in have:
@@ -258,7 +259,7 @@ def probe(panel: Panel, truth: np.ndarray, hidden: np.ndarray, weights: str) -> 
     learning = Learning(weights=weights, periods=find_periods(panel))
     values = fit_of("t1")(panel, learning).fill(panel).values
     seconds = time.perf_counter() - began
-    linear = fit_of("linear")(panel, Learning()).fill(panel).values
+    linear = Linear().fill(panel).values
     values = np.where(np.isfinite(values), values, linear)
     return [score("probe", values, truth, hidden, np.nanstd(truth, axis=0), linear, seconds)]
 
@@ -269,7 +270,7 @@ def saits(panel: Panel, truth: np.ndarray, hidden: np.ndarray, seconds: float) -
     budget = processor_seconds(seconds)
     fitted = fit_of("saits")(panel, Learning(budget=budget))
     values = fitted.fill(panel).values
-    linear = fit_of("linear")(panel, Learning()).fill(panel).values
+    linear = Linear().fill(panel).values
     scale = np.nanstd(truth, axis=0)
     return [score("saits", values, truth, hidden, scale, linear, time.perf_counter() - began)]
 

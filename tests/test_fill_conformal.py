@@ -7,7 +7,7 @@ import pytest
 
 from t1.errors import InputError
 from t1.fill.conformal import HARDER, Calibration, Spread, calibrate, guess_spread, narrowest
-from t1.fill.gaps import N_CLASSES, N_INNER, TYPICAL
+from t1.fill.gaps import N_CLASSES, N_INNER, NEVER, TYPICAL
 
 
 def ones(n: int) -> Spread:
@@ -121,7 +121,7 @@ def test_a_class_that_was_never_rehearsed_is_wider_by_the_stated_rule_and_marked
 def test_with_one_width_for_all_cells_longer_gaps_never_get_a_narrower_interval():
     rng = np.random.default_rng(0)
     code = np.repeat(np.arange(N_CLASSES, dtype=np.int8), 100)
-    size = np.array([3.0, 1.0, 2.0, 1.0, 5.0, 2.0, 1.0])[code]
+    size = np.array([3.0, 1.0, 2.0, 1.0, 5.0, 2.0, 1.0, 1.0])[code]
     factor = calibrated(rng.normal(0, size), code=code).factor[0]
     assert (np.diff(factor[:N_INNER]) >= 0).all() and factor[N_INNER + 1] >= factor[N_INNER]
     assert factor[N_INNER] >= factor[2] and factor[N_INNER + 1] >= factor[3]  # an edge is no easier
@@ -156,6 +156,15 @@ def test_fewer_events_give_wider_intervals():
     assert factors == sorted(factors) and factors[2] > 1.04 * factors[0]
 
 
+def test_a_series_without_the_column_gets_the_spread_of_all_where_nothing_of_the_kind_was_rehearsed():
+    fitted = calibrated(np.random.default_rng(0).normal(0, 9, 300))
+    assert fitted.factor[0, NEVER] == pytest.approx(1.645, abs=1e-3) and not fitted.tested[0, NEVER]
+    error = np.random.default_rng(0).normal(0, 9, 300)
+    code = np.repeat(np.array([0, NEVER], np.int8), 150)
+    fitted = calibrated(error, code=code)
+    assert fitted.factor[0, NEVER] > 9 and fitted.tested[0, NEVER]
+
+
 def test_no_evidence_gives_no_interval():
     fitted = calibrated(np.zeros(0))
     assert np.isnan(fitted.factor).all() and not fitted.tested.any()
@@ -172,10 +181,14 @@ def test_a_wrong_level_is_refused(level):
 def test_a_guess_of_t1_has_a_floor_and_where_it_has_none_the_distance_speaks():
     scale, column = np.array([2.0]), np.zeros(3, np.intp)
     down = np.array([0.0, 1.0, np.nan])
-    spread = guess_spread("t1", column, np.array([1, 4, 16], np.int32), scale, down, down)
+    code = np.zeros(3, np.int8)
+    spread = guess_spread("t1", column, code, np.array([1, 4, 16], np.int32), scale, down, down)
     assert spread.down.tolist() == pytest.approx([0.04, 1.0, 2.0 * 4 / 4])
-    same = guess_spread("constant", column, np.array([1, 4, 16], np.int32), scale, down, down)
+    same = guess_spread("constant", column, code, np.array([1, 4, 16], np.int32), scale, down, down)
     assert same.up.tolist() == [2, 2, 2]
+    never = np.full(3, NEVER, np.int8)  # no distance either: series are as far apart as the column is wide
+    spread = guess_spread("distance", column, never, np.array([1, 4, 16], np.int32), scale, None, None)
+    assert spread.up.tolist() == [2, 2, 2]
 
 
 def test_the_guess_that_follows_the_errors_is_chosen():

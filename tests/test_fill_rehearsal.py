@@ -106,7 +106,7 @@ def test_events_are_apart_and_folds_are_balanced(rate):
     r = again(observed)
     label = np.full(r.panel.values.shape, -1)
     label[r.row, r.column] = r.event
-    for column, start, stop, _ in zip(*find_runs(r.panel.observed, r.panel.starts), strict=True):
+    for column, start, stop, *_ in zip(*find_runs(r.panel.observed, r.panel.starts), strict=True):
         assert len(set(label[start:stop, column]) - {-1}) <= 1  # no run holds cells of two events
     for code in np.unique(r.code):
         cells = np.bincount(r.fold[r.code == code], minlength=len(FOLDS))

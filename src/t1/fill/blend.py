@@ -1,8 +1,8 @@
 """How much of each method goes into the fill of each column and gap class, learned from hidden cells.
 
 A blend of fills has less error than the best of them when their errors differ. Weights are non-negative and
-sum to one. They are learned from all gaps inside the series, or all at its edges, then drawn towards what the gaps
-of each class say, and then those of the class in each column, the more the more events there are.
+sum to one. They are learned from all gaps inside the series, all at its edges, or all that take it whole, then drawn
+towards what the gaps of each class say, and then those of the class in each column, the more the more events there are.
 
 Whether a blend fills, or linear interpolation alone, is a question of belief: how much of linear's error does it
 save here? A pretrained network brings a belief with it, from tables it had never seen; hidden cells of this
@@ -17,7 +17,7 @@ import numpy as np
 
 from t1.arrays import BoolArray, Codes, FloatArray, IntArray
 from t1.fill.belief import FEWEST, Belief, Seen
-from t1.fill.gaps import N_CLASSES, N_INNER, TYPICAL
+from t1.fill.gaps import N_CLASSES, N_INNER, SIDES, TYPICAL
 
 LUCK = 1.0  # standard errors by which weights look better than others on the very events that they were learned from
 # events at which those of all gaps count as much as what is known of pretrained weights before, those of a class as
@@ -125,13 +125,13 @@ def learn_blend(
     # gaps of a length that could not be rehearsed are filled like those nearest in length that were
     of_class = [of_class[near[0]] if near else of_class[c] for c, near in enumerate(alike)]
     own = [_by_column(cells, column, n_vars) for cells in of_class]
-    sides = [np.flatnonzero(code < N_INNER), np.flatnonzero(code >= N_INNER)]
+    sides = [np.flatnonzero(np.isin(code, classes)) for classes in SIDES]
     best = _best_weights(
         errors, event, [*sides, *of_class, *(cells for by_column in own for cells in by_column)]
     )
     for c in range(N_CLASSES):
         prior = best_known if c < N_INNER else None
-        side = int(c >= N_INNER)
+        side = _side(c)
         of_all = best[side]
         if prior is not None:
             of_all = _towards(np.eye(len(methods))[prior], of_all, errors, event, sides[side], HALF_OF_ALL)
@@ -253,13 +253,17 @@ def _by_column(cells: IntArray, column: IntArray, n_vars: int) -> list[IntArray]
     return np.split(cells, np.searchsorted(column[cells], np.arange(1, n_vars)))
 
 
+def _side(c: int) -> int:
+    return next(k for k, classes in enumerate(SIDES) if c in classes)
+
+
 def _nearest_classes(of_class: list[IntArray], c: int) -> list[int]:
     """The classes that have hidden cells, those nearest in length first.
 
     Gaps inside a series and gaps at its edge say nothing about each other: what interpolates well may
     extrapolate badly.
     """
-    alike = [k for k in range(N_CLASSES) if (k >= N_INNER) == (c >= N_INNER) and len(of_class[k])]
+    alike = [k for k in SIDES[_side(c)] if len(of_class[k])]
     return sorted(alike, key=lambda k: abs(float(np.log(TYPICAL[k] / TYPICAL[c]))))
 
 

@@ -41,6 +41,7 @@ class Board:
     def __init__(
         self,
         copies: Panel,
+        whole: BoolArray,
         fold: IntArray,
         source: IntArray,
         original: BoolArray,
@@ -48,6 +49,7 @@ class Board:
         rng: Generator,
     ) -> None:
         self.copies, self.fold, self.source, self.rng = copies, fold, source, rng
+        self.whole = whole  # (series of the copies,): copies of whole series, not of stretches
         self._seen, self.observed = _as_bytes(copies.observed)
         self.starts = copies.starts
         self.n_rows, self.n_vars = self.observed.shape
@@ -143,8 +145,12 @@ class Board:
         return self._found[key]
 
     def _ends(self, fold: int, event: Event) -> IntArray:
-        """First rows for an event at the beginning or the end of a stretch."""
-        series = self.rng.permutation(np.unique(self.series[self.rows_of[fold]]))[:PLACES]
+        """First rows for an event at the beginning or the end of a stretch, or of one that takes whole series."""
+        series = np.unique(self.series[self.rows_of[fold]])
+        series = self.rng.permutation(series[self.whole[series]] if event.never else series)[:PLACES]
+        if event.never:
+            places: IntArray = self.starts[series]
+            return places
         first, last = self.starts[series], self.ends[series] - event.span
         chosen: IntArray = np.where(self.rng.random(len(series)) < 0.5, first, last)[last >= first]
         return chosen
@@ -186,23 +192,26 @@ class Board:
         begin = at + offset
         if event.edge and at != first:
             begin = at + event.span - length
-        end = begin + length
+        begin, end = (first, past) if event.never else (begin, begin + length)
         base = column * self.n_rows
         n_cells = self._seen.count(1, base + begin, base + end)
-        if not n_cells or 2 * n_cells < self.density[column] * length:
+        if not n_cells or 2 * n_cells < self.density[column] * (end - begin):
             return None
+        if event.never and self.of_column[column] + n_cells > self.budget[column]:
+            return None  # series differ in length
         if self._taken.find(1, base + max(begin - 1, first), base + min(end + 1, past)) >= 0:
             return None
         there = column * len(self.owner) + int(self.source[begin])
-        free = self._owner.count(NOT_HIDDEN, there, there + length) + self._owner.count(
-            fold, there, there + length
+        size = end - begin
+        free = self._owner.count(NOT_HIDDEN, there, there + size) + self._owner.count(
+            fold, there, there + size
         )
-        if free < length:
+        if free < size:
             return None
         low = max(self._seen.rfind(1, base + first, base + begin) + 1 - base, first)
         high = self._seen.find(1, base + end, base + past)
         high = past if high < 0 else high - base
-        if class_of(high - low, low <= first or high >= past) != code:
+        if class_of(high - low, low <= first or high >= past, low <= first and high >= past) != code:
             return None
         return _LaidRun(column, code, begin, end, low, high)
 
@@ -244,6 +253,8 @@ class Board:
         end = begin + event.length
         columns = event.column
         first, past = self.first[at], self.past[at]
+        if event.never:
+            begin, end = np.full_like(begin, first), np.full_like(end, past)
         # Beside or over a real gap the run is seen as a longer one, which must be of the same class.
         low, high = begin.copy(), end.copy()
         before, after = begin > first, end < past
@@ -252,8 +263,9 @@ class Board:
         inside = end - (~after)  # a row that exists
         right = after & ~self.observed[inside, columns]
         high[right] = self._run(end[right], columns[right])[1]
-        keeps = gap_class(high - low, (low <= first) | (high >= past)) == event.code
-        rows = slice(max(at - 1, first), min(at + event.span + 1, past))
+        at_start, at_end = low <= first, high >= past
+        keeps = gap_class(high - low, at_start | at_end, at_start & at_end) == event.code
+        rows = slice(max(at - 1, first), past if event.never else min(at + event.span + 1, past))
         when = np.arange(rows.start, rows.stop)[:, None]
         inner = (when >= begin) & (when < end)
         near = (when >= begin - 1) & (when <= end)
@@ -262,7 +274,9 @@ class Board:
         blocked = (near & self.taken[rows, columns]) | (cells & (owner >= 0) & (owner != fold))
         fits = keeps & ~blocked.any(axis=0)
         # Half as many cells as such a run usually holds: a column sampled every third row has a third of them.
-        fits &= (2 * cells.sum(axis=0) >= self.density[columns] * event.length) & cells.any(axis=0)
+        fits &= (2 * cells.sum(axis=0) >= self.density[columns] * (end - begin)) & cells.any(axis=0)
+        if event.never:
+            fits &= self.of_column[columns] + cells.sum(axis=0) <= self.budget[columns]
         row, run = np.nonzero(cells & fits)
         return fits, (row + rows.start, run), low, high
 

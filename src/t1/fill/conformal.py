@@ -8,12 +8,13 @@ error at a hidden cell is that of a blend that has not learned from it).
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
-from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
+from t1.arrays import AnyArray, BoolArray, Codes, FloatArray, IntArray, Lengths
 from t1.errors import InputError
-from t1.fill.gaps import N_CLASSES, N_INNER, TYPICAL
+from t1.fill.gaps import N_CLASSES, N_INNER, NEVER, SIDES, TYPICAL
 
 GUESSES = ("t1", "distance", "constant")
 ENOUGH = 100  # events from which on a group stands for itself; with fewer it is drawn towards a larger group
@@ -41,16 +42,18 @@ class Spread:
 def guess_spread(
     kind: str,
     column: IntArray,
+    code: AnyArray,
     distance: Lengths,
     scale: FloatArray,
     down: FloatArray | None,
     up: FloatArray | None,
 ) -> Spread:
-    """One of GUESSES; where T1 has no answer, the distance speaks."""
+    """One of GUESSES; where T1 has no answer, the distance speaks, and where there is none, the column's spread."""
     size = scale[column]
     if kind == "constant":
         return Spread(size, size)
     far = size * np.sqrt(np.maximum(distance, 1)) / 4  # errors of a random walk grow so
+    far = np.where(code == NEVER, size, far)
     if kind == "distance" or down is None or up is None:
         return Spread(far, far)
     own = np.isfinite(down) & np.isfinite(up)
@@ -133,7 +136,7 @@ def calibrate(
             )
     if guess == "constant":
         _monotone(factor, tested, n_events)
-    _borrow(factor, by_class, guess)
+    _borrow(factor, by_class, guess, level)
     return Calibration(level, guess, factor, tested, reach)
 
 
@@ -144,7 +147,7 @@ def _monotone(factor: FloatArray, tested: BoolArray, n_events: FloatArray) -> No
     round get their mean: taking the wider of both would make most intervals too wide.
     """
     for j in range(len(factor)):
-        for group in (range(N_INNER), range(N_INNER, N_CLASSES)):
+        for group in SIDES:
             classes = [c for c in group if tested[j, c]]
             factor[j, classes] = _rising(factor[j, classes], n_events[j, classes])
     for edge, inner in ((N_INNER, 2), (N_INNER + 1, 3)):
@@ -164,12 +167,14 @@ def _rising(values: FloatArray, weight: FloatArray) -> FloatArray:
     return np.array([mean for mean, _, n in runs for _ in range(n)])
 
 
-def _borrow(factor: FloatArray, by_class: FloatArray, guess: str) -> None:
+def _borrow(factor: FloatArray, by_class: FloatArray, guess: str, level: float) -> None:
     """Factors of classes that were never rehearsed."""
-    known = np.flatnonzero(np.isfinite(by_class))
+    known = np.flatnonzero(np.isfinite(by_class[:NEVER]))
     if not len(known):
         return
-    for c in np.flatnonzero(~np.isfinite(by_class)).tolist():
+    if not np.isfinite(by_class[NEVER]):  # as far as series of a normal spread are apart
+        factor[:, NEVER] = NormalDist().inv_cdf((1 + level) / 2)
+    for c in np.flatnonzero(~np.isfinite(by_class[:NEVER])).tolist():
         near = int(known[np.argmin(np.abs(np.log(TYPICAL[known] / TYPICAL[c])))])
         longer = max(TYPICAL[c] / TYPICAL[near], 1.0)
         if c >= N_INNER > near:

@@ -22,7 +22,8 @@ class Events:
     column: IntArray
     offset: IntArray  # from the first row of the event
     length: IntArray
-    edge: BoolArray  # of each run; all runs of an event are alike in this
+    edge: BoolArray  # of each run; all runs of an event are alike in this, and in the next
+    never: BoolArray
     bounds: IntArray
     at_once: FloatArray  # (events,), how many columns are missing in its rows, those of other events too
 
@@ -31,20 +32,20 @@ class Events:
 
     def __getitem__(self, event: int) -> "Event":
         runs = slice(self.bounds[event], self.bounds[event + 1])
-        edge = bool(self.edge[runs.start])
         return Event(
             self.column[runs],
             self.offset[runs],
             self.length[runs],
             self.code[runs],
-            edge,
+            bool(self.edge[runs.start]),
+            bool(self.never[runs.start]),
             float(self.at_once[event]),
         )
 
     @cached_property
     def code(self) -> Codes:
         """The gap class of each run."""
-        return gap_class(self.length, self.edge)
+        return gap_class(self.length, self.edge, self.never)
 
     def thinned(self, rng: Generator) -> "Events":
         """At most PER_CLASS events of each class, drawn at random: a rare long gap is not lost."""
@@ -62,6 +63,7 @@ class Events:
             self.offset[runs],
             self.length[runs],
             self.edge[runs],
+            self.never[runs],
             _bounds(sizes[keep]),
             self.at_once[keep],
         )
@@ -69,13 +71,14 @@ class Events:
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """The runs of one event: columns, offsets from its first row, lengths, classes; at an edge or not; see Events."""
+    """The runs of one event: columns, offsets from its first row, lengths, classes; the rest as in Events."""
 
     column: IntArray
     offset: IntArray
     length: IntArray
     code: Codes
     edge: bool
+    never: bool  # it takes a series as a whole, however long
     at_once: float
 
     @cached_property
@@ -95,28 +98,29 @@ class Event:
 
 
 def own_events(runs: Runs, alive: BoolArray, limit: int, edge_limit: int | None = None) -> Events:
-    """The events of a table, runs cut to `limit` rows, those at an edge to `edge_limit`.
+    """The events of a table, runs cut to `limit` rows, those at an edge to `edge_limit`; whole series as they are.
 
     Columns with nothing observed take no part.
     """
     runs = runs.take(alive[runs.column])
     n_missing = _missing_before(runs)
-    column, start, stop, edge = runs
+    column, start, stop, edge, never = runs
     base = int(stop.max(initial=0)) + 1
-    spans, which = np.unique((start * base + stop) * 2 + edge, return_inverse=True)
-    spans, kind = np.divmod(spans, 2)
-    event = _join_alike(*np.divmod(spans, base), kind.astype(bool))[which]
+    spans, which = np.unique((start * base + stop) * 3 + edge + never, return_inverse=True)
+    spans, kind = np.divmod(spans, 3)
+    event = _join_alike(*np.divmod(spans, base), kind)[which]
     order = np.lexsort((start, event))
     column, start, stop = column[order], start[order], stop[order]
-    event, edge, length = event[order], edge[order], stop - start
+    event, edge, never, length = event[order], edge[order], never[order], stop - start
     sizes = np.unique(event, return_counts=True)[1]
     bounds = _bounds(sizes)
     offset = start - np.repeat(start[bounds[:-1]], sizes)
     most = np.where(edge, limit if edge_limit is None else edge_limit, limit)
+    most = np.where(never, length, most)
     short = np.where(length > most, 0, offset)
     at_once = (n_missing[stop] - n_missing[start]) / length
     at_once = np.add.reduceat(at_once, bounds[:-1]) / sizes if len(sizes) else at_once
-    return Events(column, np.where(edge, 0, short), np.minimum(length, most), edge, bounds, at_once)
+    return Events(column, np.where(edge, 0, short), np.minimum(length, most), edge, never, bounds, at_once)
 
 
 def _missing_before(runs: Runs) -> IntArray:
@@ -134,22 +138,22 @@ def default_events(alive: BoolArray, limit: int) -> Events:
     length = np.tile(np.array(lengths, dtype=np.intp), int(alive.sum()))
     inner = np.zeros(len(length), dtype=bool)
     alone = np.ones(len(length))
-    return Events(column, np.zeros_like(length), length, inner, np.arange(len(length) + 1), alone)
+    return Events(column, np.zeros_like(length), length, inner, inner, np.arange(len(length) + 1), alone)
 
 
-def _join_alike(start: IntArray, stop: IntArray, edge: BoolArray) -> IntArray:
+def _join_alike(start: IntArray, stop: IntArray, kind: IntArray) -> IntArray:
     """The event of each different span, given sorted by start: that of an earlier one much like it."""
     event = np.arange(len(start))
     # Looking only at the first span of an event keeps chains of overlaps from joining the whole table.
-    leaders: deque[tuple[int, int, bool, int]] = deque(maxlen=8)
+    leaders: deque[tuple[int, int, int, int]] = deque(maxlen=8)
     for i in np.flatnonzero(stop - start >= 3).tolist():
         a, b = int(start[i]), int(stop[i])
-        for first, last, kind, leader in leaders:
-            if kind == edge[i] and min(b, last) - a >= ALIKE * (max(b, last) - first):
+        for first, last, alike, leader in leaders:
+            if alike == kind[i] and min(b, last) - a >= ALIKE * (max(b, last) - first):
                 event[i] = leader
                 break
         else:
-            leaders.append((a, b, bool(edge[i]), i))
+            leaders.append((a, b, int(kind[i]), i))
     return event
 
 

@@ -1,7 +1,8 @@
 """Gaps of a panel: runs of missing cells along time, how long they are, and of which class.
 
 A gap is *inner* when its series has observations of the column before and after it, else it lies at the
-*edge*: filling it is extrapolation, which is harder, so edges are classes of their own.
+*edge*: filling it is extrapolation, which is harder, so edges are classes of their own. Where a series has none
+at all, the column was *never* observed there: only other series and other columns tell its level.
 """
 
 from bisect import bisect_right
@@ -17,13 +18,15 @@ from t1.panel import Panel
 
 INNER = ((1, 1), (2, 5), (6, 23), (24, 95), (96, None))  # first and last length of each class, in rows
 EDGE = ((1, 23), (24, None))
-CLASS_NAMES = ("1", "2-5", "6-23", "24-95", "96+", "edge 1-23", "edge 24+")
+CLASS_NAMES = ("1", "2-5", "6-23", "24-95", "96+", "edge 1-23", "edge 24+", "never")
 N_CLASSES = len(CLASS_NAMES)
 N_INNER = len(INNER)
+NEVER = N_INNER + len(EDGE)
+SIDES = (range(N_INNER), range(N_INNER, NEVER), range(NEVER, N_CLASSES))  # they say nothing about each other
 _INNER_STARTS, _EDGE_STARTS = [first for first, _ in INNER], [first for first, _ in EDGE]
 _INNER_FIRST, _EDGE_FIRST = np.array(_INNER_STARTS), np.array(_EDGE_STARTS)
 # a typical length of each class: how much wider an untested class is than a tested one follows from it
-TYPICAL = np.array([1.0, 3.0, 12.0, 48.0, 192.0, 12.0, 96.0])
+TYPICAL = np.array([1.0, 3.0, 12.0, 48.0, 192.0, 12.0, 96.0, 1.0])
 
 
 class Counted(NamedTuple):
@@ -41,6 +44,7 @@ class Runs(NamedTuple):
     start: IntArray
     stop: IntArray
     edge: BoolArray  # no observation of the column on one side, within the series
+    never: BoolArray  # nor on the other
 
     @property
     def length(self) -> IntArray:
@@ -48,10 +52,11 @@ class Runs(NamedTuple):
 
     @property
     def code(self) -> Codes:
-        return gap_class(self.length, self.edge)
+        return gap_class(self.length, self.edge, self.never)
 
     def take(self, which: BoolArray) -> "Runs":
-        return Runs(self.column[which], self.start[which], self.stop[which], self.edge[which])
+        column, start, stop, edge, never = self
+        return Runs(column[which], start[which], stop[which], edge[which], never[which])
 
 
 def find_runs(observed: BoolArray, starts: IntArray) -> Runs:
@@ -74,19 +79,21 @@ def find_runs(observed: BoolArray, starts: IntArray) -> Runs:
         parts.append((column + block.start, start, start + np.flatnonzero(last) - first + 1))
     column, start, stop = (np.concatenate(same) for same in zip(*parts, strict=True))
     ends = np.append(borders, n_rows)
-    edge = np.isin(start, np.append(starts, 0)) | np.isin(stop, ends)
-    return Runs(column, start, stop, edge)
+    at_start, at_end = np.isin(start, np.append(starts, 0)), np.isin(stop, ends)
+    return Runs(column, start, stop, at_start | at_end, at_start & at_end)
 
 
-def gap_class(lengths: npt.NDArray[Any], edge: npt.NDArray[np.bool_]) -> Codes:
-    """The class of each gap by its length and whether it lies at an edge."""
+def gap_class(lengths: npt.NDArray[Any], edge: BoolArray, never: BoolArray | bool = False) -> Codes:
+    """The class of each gap by its length, whether it lies at an edge, and whether at both."""
     inner = np.searchsorted(_INNER_FIRST, lengths, side="right") - 1
     outer = N_INNER + np.searchsorted(_EDGE_FIRST, lengths, side="right") - 1
-    return np.where(edge, outer, inner).astype(np.int8)
+    return np.where(never, NEVER, np.where(edge, outer, inner)).astype(np.int8)
 
 
-def class_of(length: int, edge: bool) -> int:
+def class_of(length: int, edge: bool, never: bool) -> int:
     """The class of one gap."""
+    if never:
+        return NEVER
     if edge:
         return N_INNER + bisect_right(_EDGE_STARTS, length) - 1
     return bisect_right(_INNER_STARTS, length) - 1
@@ -116,13 +123,14 @@ class Gaps:
         before = np.where(np.repeat(at_start, length), far, before)
         after = np.where(np.repeat(at_end, length), far, after)
         nearest = np.minimum(before, after)
-        whole = np.repeat(at_start & at_end, length)  # nothing of the column is known in this series
         return cls(
             row=row,
             column=np.repeat(runs.column, length),
             length=np.repeat(length, length).astype(np.int32),
             code=np.repeat(runs.code, length),
-            distance=np.where(whole, np.repeat(length, length), nearest).astype(np.int32),
+            distance=np.where(np.repeat(runs.never, length), np.repeat(length, length), nearest).astype(
+                np.int32
+            ),
         )
 
     def __len__(self) -> int:

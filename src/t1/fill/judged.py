@@ -136,7 +136,9 @@ class JudgedFill:
         lo = hi = None
         tested = self.blend.tested[gaps.column, gaps.code]
         if calibration is not None:
-            spread = guess_spread(calibration.guess, gaps.column, gaps.distance, self.scale, down, up)
+            spread = guess_spread(
+                calibration.guess, gaps.column, gaps.code, gaps.distance, self.scale, down, up
+            )
             lo, hi = calibration.bands(fill, spread, gaps.column, gaps.code, gaps.distance)
             tested = tested & calibration.tested[gaps.column, gaps.code]
         rule = np.zeros(len(gaps), dtype=np.int8)
@@ -214,7 +216,7 @@ class JudgedFill:
 
     def _spread(self, guess: str) -> Spread:
         e = self.evidence
-        return guess_spread(guess, e.column, e.distance, self.scale, e.down, e.up)
+        return guess_spread(guess, e.column, e.code, e.distance, self.scale, e.down, e.up)
 
     @cached_property
     def _guess(self) -> str:
@@ -227,20 +229,24 @@ class JudgedFill:
         """How wide intervals must be to hold a share `level` of the truth."""
         return self._calibrated(level)[0]
 
-    def _calibrated(self, level: float) -> tuple[Calibration, BoolArray]:
-        """The calibration, and which hidden cells (cells,) lie inside intervals that the other folds would give."""
+    def _calibrated(self, level: float) -> tuple[Calibration, FloatArray]:
+        """The calibration, and whether each hidden cell (cells,) lies inside the interval that the other folds give.
+
+        1 or 0; NaN where the other folds have no cells.
+        """
         if level not in self._by_level:
             e, spread = self.evidence, self._spread(self._guess)
-            inside = np.zeros(len(e.error), dtype=bool)
+            inside = np.full(len(e.error), np.nan)
             for fold in FOLDS:
                 mine = e.fold == fold
                 factor = self._calibrate(level, spread, ~mine).factor[e.column[mine], e.code[mine]]
                 inside[mine] = spread.take(mine).score(e.error[mine]) <= factor
+                inside[mine] = np.where(np.isnan(factor), np.nan, inside[mine])
             self._by_level[level] = self._calibrate(level, spread, np.ones(len(inside), dtype=bool)), inside
         return self._by_level[level]
 
     @cached_property
-    def _by_level(self) -> dict[float, tuple[Calibration, BoolArray]]:
+    def _by_level(self) -> dict[float, tuple[Calibration, FloatArray]]:
         return {}
 
     def _calibrate(self, level: float, spread: Spread, cells: BoolArray) -> Calibration:

@@ -40,7 +40,7 @@ from t1.methods.whole import Iterative, Knn, Pswi
 from t1.methods.windows import Relation
 from t1.models.base import Model
 
-VERSION = 4
+VERSION = 5
 CLASSES = {
     kind.__name__: kind
     for kind in (

@@ -18,11 +18,13 @@ from t1.arrays import BoolArray, Codes, FloatArray, IntArray, Lengths
 from t1.data.blocks import column_blocks
 from t1.fill.board import FOLDS, Board
 from t1.fill.events import Events, default_events, own_events
-from t1.fill.gaps import EDGE, INNER, N_CLASSES, N_INNER, Gaps, find_runs
+from t1.fill.gaps import EDGE, INNER, N_CLASSES, N_INNER, NEVER, Gaps, find_runs
 from t1.panel import Panel
 
 CELLS_PER_COPY = 160_000  # of all columns together: bounds the time that judging takes
 ROWS_PER_COPY = (384, 4096)  # at least and at most
+SERIES_PER_COPY = 128  # a short series takes a network as long as one of LEAST rows
+LEAST = 96
 STRETCH = 1024  # rows of a stretch of a long series; of a wide one fewer, as many as a copy has
 WANTED_CELLS = 900  # wanted per column and gap class: 300 for each fold
 WANTED_EVENTS = 240  # wanted per column and gap class: 80 for each fold
@@ -33,7 +35,16 @@ CELLS_OF_ROUNDS = 20_000  # all rounds together: bounds the time
 ENOUGH = 24  # events of each column and gap class that has gaps: then no further round is needed
 FIRST = 24  # events of each class of long gaps, and of each at an edge, that are placed before all others
 LONG = INNER[-2][0]  # rows of a gap that is shortened no further where the panel has room for one
-FIRST_CLASSES = (N_CLASSES - 1, N_INNER - 1, N_INNER - 2, N_INNER)  # edge 24+, 96+, 24-95, edge 1-23
+FIRST_CLASSES = (
+    NEVER,
+    NEVER - 1,
+    N_INNER - 1,
+    N_INNER - 2,
+    N_INNER,
+)  # never, edge 24+, 96+, 24-95, edge 1-23
+ONE_OF_MANY = (
+    12  # so many rows of a panel of many series, as many as one series has, may be hidden as one gap
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,18 +134,23 @@ def rehearse(panel: Panel, rng: Generator, owner: Codes | None = None, *, each: 
         n_absent = np.append(0, np.cumsum(panel.absent))
         runs = runs.take(n_absent[runs.stop] - n_absent[runs.start] < runs.length)
     has_gaps = bool(alive[runs.column].any())
-    edges = bool((runs.edge & alive[runs.column]).any())
-    stretches, folds = _copies(panel, rng, edges, each)
+    never = runs.never & alive[runs.column]
+    edges = bool((runs.edge & ~runs.never & alive[runs.column]).any())
+    cut = (0.5 if never.any() else 1.0) if edges else 0.0
+    stretches, folds = _copies(panel, rng, cut, each)
     copies = panel.take(stretches)
     source = np.concatenate([np.arange(a, b) for _, a, b in stretches] or [np.zeros(0, dtype=np.intp)])
     sizes = np.diff(np.append(copies.starts, copies.n_rows))
-    board = Board(copies, np.repeat(folds, sizes), source, panel.observed, owner, rng)
+    spans = panel.spans
+    whole = np.array([(a, b) == (spans[s].start, spans[s].stop) for s, a, b in stretches], dtype=bool)
+    board = Board(copies, whole, np.repeat(folds, sizes), source, panel.observed, owner, rng)
     budget = board.budget[alive]
     typical = int(np.median(budget)) if len(budget) else 0
     longest = int(sizes.max(initial=0))
     # A long gap is shortened, within its class if three of it fit: each fold needs one. Of a small panel one of each
     # column is enough, as columns learn from each other: shorter gaps would say little of those of a day or more.
-    limit = min(longest // 4, max(min(96, typical // 3), typical // 6, min(LONG, typical)))
+    of_series = max(longest // 4, min(longest - 2, panel.n_rows // ONE_OF_MANY))
+    limit = min(of_series, max(min(96, typical // 3), typical // 6, min(LONG, typical)))
     # Edges are shortened more, as each fold needs a few; how errors grow with distance is seen on the way.
     edge_limit = min(limit, max(EDGE[-1][0], typical // 9))
     events = own_events(runs, alive, limit, edge_limit) if has_gaps else default_events(alive, limit)
@@ -147,40 +163,42 @@ def rehearse(panel: Panel, rng: Generator, owner: Codes | None = None, *, each: 
 
 
 def _copies(
-    panel: Panel, rng: Generator, edges: bool, each: int
+    panel: Panel, rng: Generator, cut: float, each: int
 ) -> tuple[list[tuple[int, int, int]], IntArray]:
     """Stretches (series, first row, row after the last) of all copies, and the fold of each.
 
     A panel that is small enough is copied as a whole, `each` times for a fold: less is hidden at a time then.
     """
     rows = int(np.clip(CELLS_PER_COPY // max(panel.n_vars, 1), *ROWS_PER_COPY))
-    small = panel.n_rows <= rows
+    cost = int(np.maximum(np.diff(np.append(panel.starts, panel.n_rows)), LEAST).sum())
+    small = panel.n_rows <= rows and cost <= max(rows, SERIES_PER_COPY * LEAST)
     worth = np.zeros(0) if small else np.cumsum(_worth(panel.observed))
     stretches: list[tuple[int, int, int]] = []
     folds: list[int] = []
     length = panel.n_rows if small else min(STRETCH, rows)
     for fold in np.repeat(FOLDS, each if small else 1).tolist():
-        pieces = _pieces(panel, rng, cut=edges, length=length)
+        pieces = _pieces(panel, rng, cut=cut, length=length)
         if not small:
             value = np.array([worth[b - 1] - (worth[a - 1] if a else 0.0) for _, a, b in pieces])
             value = np.maximum(value, 1e-9 * value.sum() + 1e-12)
             order = rng.choice(len(pieces), len(pieces), replace=False, p=value / value.sum())
-            ends = np.cumsum([pieces[i][2] - pieces[i][1] for i in order])
-            n = int(np.searchsorted(ends, rows - length / 2)) + 1
-            pieces = [pieces[i] for i in np.sort(order[:n])]
+            sizes = np.array([b - a for _, a, b in pieces])[order]
+            n = int(np.searchsorted(np.cumsum(sizes), rows - length / 2)) + 1
+            n_short = int(np.searchsorted(np.cumsum(np.maximum(sizes, LEAST)), SERIES_PER_COPY * LEAST)) + 1
+            pieces = [pieces[i] for i in np.sort(order[: min(n, n_short)])]
         stretches += pieces
         folds += [fold] * len(pieces)
     return stretches, np.array(folds, dtype=np.intp)
 
 
-def _pieces(panel: Panel, rng: Generator, *, cut: bool, length: int) -> list[tuple[int, int, int]]:
-    """The series, long ones in pieces of about `length` rows; with `cut` a short one too, to have edges."""
+def _pieces(panel: Panel, rng: Generator, *, cut: float, length: int) -> list[tuple[int, int, int]]:
+    """The series, long ones in pieces of about `length` rows; a share `cut` of short ones too, to have edges."""
     pieces = []
     for s, span in enumerate(panel.spans):
         size = span.stop - span.start
         n = max(1, round(size / max(length, 1)))
         borders = [span.start + round(size * (k + (rng.random() - 0.5) * 0.5) / n) for k in range(1, n)]
-        if n == 1 and cut and size >= 96:
+        if n == 1 and cut and size >= 96 and (cut == 1 or rng.random() < cut):
             n = int(np.clip(size // 400, 2, 4))
             borders = [span.start + int(size * (k + rng.uniform(-0.3, 0.3)) / n) for k in range(1, n)]
         ends = [span.start, *borders, span.stop]
@@ -206,8 +224,9 @@ def _place_long_ones_first(board: Board, events: Events, rng: Generator) -> None
         of_class = rng.permutation(np.flatnonzero(code == c))
         placed = 0
         for e in np.resize(of_class, min(6 * FIRST, FIRST * len(of_class))).tolist():
-            # half of what may be hidden is left for the others
-            within = 2 * board.of_column[events[e].column] <= board.budget[events[e].column]
+            # half of what may be hidden is left for the others, and half of the rest for all but whole series
+            share = 4 if c == NEVER else 2
+            within = share * board.of_column[events[e].column] <= board.budget[events[e].column]
             if placed >= FIRST:
                 break
             if within.any():

@@ -89,10 +89,9 @@ class Scorecard:
             line += f" {_number(s.mae):>10} {_number(s.linear_mae):>10}"
             lines.append(line + (f" {_number(s.coverage, '.2f'):>6}" if wide else ""))
         notes = [self.verdict]
-        if self.level is not None and self.coverage is not None:
-            notes.append(
-                f"Intervals, asked: {self.level:.0%}, reached: {self.coverage:.0%}.".replace("%", " %")
-            )
+        if self.level is not None and self.scores:
+            reached = "not tested, too few gaps" if self.coverage is None else f"reached: {self.coverage:.0%}"
+            notes.append(f"Intervals, asked: {self.level:.0%}, {reached}.".replace("%", " %"))
         if any(not s.tested for s in self.scores):
             notes.append("no, *: such gaps could not be (fully) rehearsed; their intervals follow a rule.")
         return "\n".join([*lines, *(line for note in notes for line in textwrap.wrap(note, 100))])
@@ -120,7 +119,7 @@ def score(
     event: IntArray,
     error: FloatArray,
     errors: FloatArray,
-    covered: BoolArray | None,
+    covered: FloatArray | None,
     calibrated: BoolArray | None,
     level: float | None,
     scale: FloatArray,
@@ -166,7 +165,7 @@ def _scores(
     event: IntArray,
     size: FloatArray,
     sizes: FloatArray,
-    covered: BoolArray | None,
+    covered: FloatArray | None,
     calibrated: BoolArray | None,
 ) -> list[Score]:
     """A score for each column and gap class that has cells to fill.

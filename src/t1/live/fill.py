@@ -296,7 +296,9 @@ class LiveFill:
         """The fills of some cells, and the ends of their intervals."""
         gaps, is_open, scale = said.gaps, said.is_open, self.judged.scale
         fill = mixed(said.fills, self._weights(track, gaps, is_open))
-        spread = guess_spread(self.calibration.guess, gaps.column, gaps.distance, scale, said.down, said.up)
+        spread = guess_spread(
+            self.calibration.guess, gaps.column, gaps.code, gaps.distance, scale, said.down, said.up
+        )
         low, high = self.calibration.bands(fill, spread, gaps.column, gaps.code, gaps.distance)
         wider = np.sqrt(self._beyond(gaps.code, gaps.distance, is_open))
         wider *= track.widths.factor(kind_of(is_open, gaps.length), gaps.column)

@@ -36,11 +36,34 @@ class _Columnwise(ABC):
         return Fill(out)
 
 
+@dataclass(frozen=True, eq=False)
 class Linear(_Columnwise):
-    """Straight lines between neighbours, constant beyond the ends."""
+    """Straight lines between neighbours, constant beyond the ends; where a series has none, the level of the others."""
 
     name: ClassVar[str] = "linear"
     rule = staticmethod(linear)
+    levels: FloatArray | None = (
+        None  # (vars,), of a panel of several series: a typical value that was observed
+    )
+
+    @classmethod
+    def fit(cls, panel: Panel, learning: Learning) -> Self:
+        if len(panel.spans) < 2:
+            return cls()
+        levels = np.full(panel.n_vars, np.nan)
+        for j in range(panel.n_vars):
+            known = panel.values[panel.observed[:, j], j]
+            if len(known):
+                levels[j] = np.partition(known, (len(known) - 1) // 2)[(len(known) - 1) // 2]
+        return cls(levels)
+
+    def fill(self, panel: Panel) -> Fill:
+        out = super().fill(panel).values
+        if self.levels is not None:
+            for span in panel.spans:
+                never = ~panel.observed[span].any(axis=0)
+                out[span, never] = self.levels[never]
+        return Fill(out)
 
 
 class Nearest(_Columnwise):

@@ -369,4 +369,7 @@ def _helpers(filled: Float32Array) -> IntArray:
         size = np.where(size > 1e-6 * np.sqrt(max(n_rows, 1)), size, np.inf)
         likeness += (product / size / size[:, None]) ** 2
     np.fill_diagonal(likeness, -1.0)
-    return np.argsort(-likeness, axis=1, kind="stable")[:, : max(min(HELPERS, n_vars - 1), 0)]
+    n = max(min(HELPERS, n_vars - 1), 0)
+    near = np.sort(np.argpartition(likeness, n_vars - n - 1, axis=1)[:, n_vars - n :], axis=1)
+    order = np.argsort(-np.take_along_axis(likeness, near, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(near, order, axis=1)

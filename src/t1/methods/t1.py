@@ -7,14 +7,25 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from t1.arrays import BoolArray, Float32Array, FloatArray
+from t1.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from t1.data.context import explained
 from t1.data.scale import Scaler
 from t1.memory import keep_freed_memory
 from t1.methods.base import Fill, Learning, LeftOut
 from t1.methods.groups import Group, group_columns
 from t1.methods.regression import RegressionFill
-from t1.methods.windows import FINE_STRIDE, STRIDE, WIDE_STRIDE, Network, Relation, fill_ends, fill_series
+from t1.methods.windows import (
+    FINE_STRIDE,
+    SHORT,
+    STRIDE,
+    WIDE_STRIDE,
+    Levels,
+    Network,
+    Relation,
+    fill_ends,
+    fill_series,
+    fill_windows,
+)
 from t1.onnx.engine import OnnxT1, is_faster
 from t1.panel import Panel
 from t1.weights import load_pretrained
@@ -22,6 +33,7 @@ from t1.weights import load_pretrained
 TUNED = "t1 tuned"  # the name of T1 after some training on the table (tune.py, which brings torch)
 WINDOW = 96  # rows of the pretrained network
 BOTH_WAYS = 100_000  # cells of a table that is filled both ways: larger ones would take too long
+AT_ONCE = 512  # short series that are filled at once: bounds the memory
 SAMPLE = 8192  # rows from which the relation of columns is learned
 
 
@@ -65,7 +77,7 @@ class T1Fill:
             groups=groups,
             relations=tuple(Relation.of(standard_rows(scaler, rows, g)) for g in groups),
             periods=dict(learning.periods),
-            both_ways=len(groups) == 1 and panel.values.size <= BOTH_WAYS,
+            both_ways=len(groups) == 1 and _cost(panel) <= BOTH_WAYS,
         )
 
     def knowing(self, known: T1Fill) -> Self:
@@ -86,36 +98,65 @@ class T1Fill:
         """
         both_ways = self.both_ways and stride is None
         stride = stride or (FINE_STRIDE if both_ways else STRIDE)
-        fill, down, up = (np.full(panel.values.shape, np.nan) for _ in range(3))
+        out = np.full((3, *panel.values.shape), np.nan)
         usual = next((p for p in self.periods.values() if p is not None), None)
         if len(self.groups) > 1:
             stride = max(stride, WIDE_STRIDE)
         told = None if self.regression is None else self.regression.told(panel)
-        for key, span in zip(panel.ids, panel.spans, strict=True):
-            period = self.periods.get(key, usual)
-            for group, relation in zip(self.groups, self.relations, strict=True):
-                own = group.columns[: group.n_own]
+        spans = panel.spans
+        gappy = [k for k, span in enumerate(spans) if asked is None or asked[span].any()]
+        for group, relation in zip(self.groups, self.relations, strict=True):
+            own = group.columns[: group.n_own]
+            short: dict[Any, list[int]] = {}  # series that are filled at once
+            for k in gappy:
+                span, key = spans[k], panel.ids[k]
                 if panel.observed[span][:, own].all():
                     continue
+                period = self.periods.get(key, usual)
+                said, related = self.told_of(told, span, group, relation)
+                size = span.stop - span.start
+                if size <= SHORT:
+                    short.setdefault((size, period, said is None), []).append(k)
+                    continue
                 standard = standard_rows(self.scaler, panel.values[span], group)
-                said, relation = self.told_of(told, span, group, relation)
                 levels = fill_series(
                     self.network,
                     standard,
                     period,
-                    relation,
+                    related,
                     n_own=group.n_own,
                     stride=stride,
                     asked=None if asked is None else asked[span],
                     both_ways=both_ways,
                     said=said,
                 )
-                for k, j in enumerate(own.tolist()):  # column by column: a copy of all is large
-                    parts = np.stack([levels.low[:, k], levels.fill[:, k], levels.high[:, k]])
-                    low, middle, high = self.scaler.of(slice(j, j + 1)).unscale(parts[..., None])[..., 0]
-                    fill[span, j] = middle
-                    down[span, j], up[span, j] = np.maximum(middle - low, 0), np.maximum(high - middle, 0)
-        return Fill(fill, down=down, up=up)
+                self._put(out, levels, panel, span, own)
+            for (_, period, _), alike in short.items():
+                for i in range(0, len(alike), AT_ONCE):
+                    some = [spans[k] for k in alike[i : i + AT_ONCE]]
+                    every = [self.told_of(told, span, group, relation) for span in some]
+                    standard = np.stack([standard_rows(self.scaler, panel.values[s], group) for s in some])
+                    said = None if every[0][0] is None else np.stack([x for x, _ in every if x is not None])
+                    levels = fill_windows(
+                        self.network, standard, period, every[0][1], said, both_ways=both_ways
+                    )
+                    for k, span in enumerate(some):
+                        self._put(out, levels.of(k), panel, span, own)
+        return Fill(out[0], down=out[1], up=out[2])
+
+    def _put(self, out: FloatArray, levels: Levels, panel: Panel, span: slice, own: IntArray) -> None:
+        """Write the levels of one series into fill, down and up (3, rows, vars), in the panel's units.
+
+        Column by column: a copy of all is large. A column of which the series knows nothing has no answer, as the
+        network cannot tell its level.
+        """
+        for k, j in enumerate(own.tolist()):
+            if not panel.observed[span, j].any():
+                continue
+            parts = np.stack([levels.low[:, k], levels.fill[:, k], levels.high[:, k]])
+            low, middle, high = self.scaler.of(slice(j, j + 1)).unscale(parts[..., None])[..., 0]
+            out[0, span, j] = middle
+            out[1:, span, j] = np.maximum(middle - low, 0), np.maximum(high - middle, 0)
 
     def told_of(
         self, told: FloatArray | None, span: slice, group: Group, relation: Relation
@@ -177,6 +218,12 @@ def _load(learning: Learning, *, wide: bool) -> Network:
     from t1.device import resolve_device  # torch takes a second or two to import
 
     return load_pretrained(learning.weights).to(resolve_device("auto")).eval()
+
+
+def _cost(panel: Panel) -> int:
+    """Cells that the network looks at: of a short series as many as of a window."""
+    rows = np.diff(np.append(panel.starts, panel.n_rows))
+    return int(np.maximum(rows, WINDOW).sum()) * panel.n_vars
 
 
 def _sample(panel: Panel) -> FloatArray:

@@ -26,6 +26,7 @@ STRIDE = 48  # rows from one window to the next: windows overlap by half
 FINE_STRIDE = 32  # of small tables: half as much time again, 0.4 % less error
 WIDE_STRIDE = 80  # of tables so wide that columns are grouped: two fifths of the time less, 0.9 % more error
 MARGIN = 1024  # rows beside those asked for that take part, by the coarser rates: 2 x (4 + 16 + 64 + 256) and a window
+SHORT = REACH * RATES[0]  # rows of a series whose gaps need no coarser rate: many of them are filled at once
 NEAR = 24.0  # rows from an observation within which the fine fill counts most
 
 
@@ -44,7 +45,7 @@ class Relation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The fill and its lower and upper quantile, each (time, vars)."""
+    """The fill and its lower and upper quantile, each (time, vars) or (batch, time, vars)."""
 
     fill: Float32Array
     low: Float32Array
@@ -53,6 +54,10 @@ class Levels:
     @classmethod
     def empty(cls, shape: tuple[int, ...]) -> Levels:
         return cls(*(np.zeros(shape, dtype=np.float32) for _ in range(3)))
+
+    def of(self, k: int) -> Levels:
+        """Those of one window."""
+        return Levels(self.fill[k], self.low[k], self.high[k])
 
 
 def fill_series(
@@ -108,10 +113,13 @@ def fill_windows(
     period: int | None,
     relation: Relation,
     said: Float32Array | None = None,
-) -> Float32Array:
-    """Fill windows (batch, time, vars) in standard units, NaN where missing, each from itself alone; both ways.
+    *,
+    both_ways: bool = True,
+) -> Levels:
+    """Levels of windows or shorter series (batch, time, vars) in standard units, each filled from itself alone.
 
-    `said` (batch, time, vars) is what a regression says of every cell; without it the `relation` speaks.
+    NaN is missing. `said` (batch, time, vars) is what a regression says of every cell; without it the `relation`
+    speaks. Many at once take much less time than one after the other.
     """
     n, time, n_vars = values.shape
     short = _window(network) - time
@@ -126,20 +134,20 @@ def fill_windows(
         known.transpose(1, 0, 2).reshape(wide), observed.transpose(1, 0, 2).reshape(wide), period
     )
     beside = [part.reshape(-1, n, n_vars).transpose(1, 0, 2) for part in season]
-    out = np.empty(values.shape, dtype=np.float32)
+    out = np.empty((3, *values.shape), dtype=np.float32)
     at_once = max(1, ROWS // n_vars)
     for i in range(0, n, at_once):
         some = slice(i, i + at_once)
-        out[some] = _levels(
+        out[:, some] = _levels(
             network,
             known[some],
             observed[some],
             [x[some] for x in beside],
             relation,
             said=None if said is None else said[some],
-            both_ways=True,
-        )[0]
-    return np.where(observed, values, out)[:, :time]
+            both_ways=both_ways,
+        )
+    return Levels(*out[:, :, :time])
 
 
 def fill_ends(
