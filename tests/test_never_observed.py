@@ -53,7 +53,7 @@ def test_what_a_country_never_measured_is_on_its_own_level_within_intervals_that
 
 
 def test_where_no_other_series_could_be_hidden_a_typical_value_stands_in_a_wide_interval():
-    truth, table = countries(2, 120, {1: ["life"]})
+    _, table = countries(2, 120, {1: ["life"]})
     result = t1.impute(table, budget="fast", intervals=0.9, id="country", time="year")
     mine = (table["country"] == "c01").to_numpy()
     known = table["life"].dropna().to_numpy()
