@@ -128,3 +128,15 @@ def test_many_short_series_at_once_are_filled_as_one_by_one():
         for name in ("values", "down", "up"):
             together, single = getattr(every, name)[span], getattr(alone, name)
             np.testing.assert_allclose(together, single, rtol=1e-4, atol=1e-4)
+
+
+def test_a_later_table_without_one_of_the_columns_is_filled_from_the_others():
+    rng = np.random.default_rng(0)
+    base = 10 * np.sin(np.arange(900) / 20) + rng.normal(size=900)
+    times = pd.date_range("2024-01-01", periods=900, freq="h")
+    truth = pd.DataFrame({n: k * base + rng.normal(0, 0.3, 900) for k, n in enumerate("abc", 1)}, times)
+    fitted = t1.fit(truth[:600].mask(rng.random((600, 3)) < 0.1), budget="fast")
+    later = truth[600:].assign(b=np.nan)
+    result = fitted.apply(later, intervals=0.9)
+    assert (result.data["b"] - truth["b"][600:]).abs().mean() < 0.1 * truth["b"].std()
+    assert np.isfinite(result.lo[:, 1]).all() and set(result.provenance["method"]) == {"regression"}

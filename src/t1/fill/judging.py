@@ -14,7 +14,7 @@ from t1.errors import InputError
 from t1.fill.blend import TRIFLE, Blend, learn_blend
 from t1.fill.board import FOLDS
 from t1.fill.ends import Ends
-from t1.fill.gaps import Gaps
+from t1.fill.gaps import NEVER, Gaps
 from t1.fill.hear import NEARLY_ALL, Heard, hear, heard_of
 from t1.fill.judged import Evidence, JudgedFill, fill_end, surest
 from t1.fill.rehearsal import Rehearsal
@@ -22,7 +22,7 @@ from t1.fill.rules import Rules
 from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.beside import BesideFill
 from t1.methods.catalog import fit_of
-from t1.methods.columns import Seasonal
+from t1.methods.columns import Linear, Seasonal
 from t1.methods.regression import RegressionFill
 from t1.methods.related import RelatedFill
 from t1.methods.rest import AnyT1, RestFill
@@ -220,6 +220,11 @@ class Judging:
             known=tuple(m.name for m in self.methods if isinstance(m, AnyT1)),
             trained=tuple(m.name for m in self.methods if isinstance(m, TreesFill) or m.name == TUNED),
         )
+        linear = self.methods[0]
+        alone = isinstance(linear, Linear) and linear.levels is None  # a single series
+        if self.learning.every and alone and RegressionFill.name in names:
+            # a fit to be kept: a later table may lack a column that this one has
+            learned.weights[:, NEVER] = np.eye(len(names))[names.index(RegressionFill.name)]
         if "nearest" in names:
             learned.weights[coded] = 0.0
             learned.weights[coded, :, names.index("nearest")] = 1.0
