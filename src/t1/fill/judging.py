@@ -22,7 +22,7 @@ from t1.fill.rules import Rules
 from t1.methods.base import Fill, Fit, FittedMethod, Learning, LeftOut
 from t1.methods.beside import BesideFill
 from t1.methods.catalog import fit_of
-from t1.methods.columns import Linear, Seasonal
+from t1.methods.columns import Seasonal
 from t1.methods.regression import RegressionFill
 from t1.methods.related import RelatedFill
 from t1.methods.rest import AnyT1, RestFill
@@ -220,9 +220,15 @@ class Judging:
             known=tuple(m.name for m in self.methods if isinstance(m, AnyT1)),
             trained=tuple(m.name for m in self.methods if isinstance(m, TreesFill) or m.name == TUNED),
         )
-        linear = self.methods[0]
-        alone = isinstance(linear, Linear) and linear.levels is None  # a single series
-        if self.learning.every and alone and RegressionFill.name in names:
+        of_a_kind = set(self.rounds[0].masked.ids) == {
+            None
+        }  # one series, or several that are learned from as one
+        if (
+            self.learning.every
+            and of_a_kind
+            and RegressionFill.name in names
+            and not learned.tested[:, NEVER].any()
+        ):
             # a fit to be kept: a later table may lack a column that this one has
             learned.weights[:, NEVER] = np.eye(len(names))[names.index(RegressionFill.name)]
         if "nearest" in names:
