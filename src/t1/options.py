@@ -14,7 +14,7 @@ from t1.data.time_format import TimeFormat
 from t1.errors import InputError
 from t1.fill.rules import Rules
 from t1.methods.base import Budget, Learning
-from t1.methods.catalog import METHODS
+from t1.methods.catalog import METHODS, MODELS
 from t1.onnx.engine import check_libraries
 from t1.progress import OnProgress
 from t1.schedule import seconds_of
@@ -39,6 +39,13 @@ class FitOptions:
         if self.method is not None:
             METHODS[self.method]
         self._check_engine()
+        scratch = {"t1", "t1-zero"} if self.weights == "none" else set()
+        if not self.trains and self.method in {*MODELS} - {"t1"} | scratch:
+            raise InputError(
+                f"{self.method} has to be trained on the table, and the budget {FAST!r} trains nothing",
+                cure="Give it time: 30s, 5m or quality.",
+                option="budget",
+            )
         if not isinstance(self.seed, int) or self.seed < 0:
             raise InputError(f"a seed is a whole number from 0 on, got {self.seed!r}", option="seed")
 

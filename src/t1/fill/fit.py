@@ -105,6 +105,11 @@ def _to_judge(method: str | None, learning: Learning, panel: Panel, *, tune: boo
     left_out |= {"trees"} if not tune or learning.is_large(panel) else set()
     # without pretrained weights T1 is trained, and once only; a large table would take twice as long
     left_out |= {"t1-rest", "t1-week"} if learning.weights == "none" or learning.is_large(panel) else set()
+    if learning.weights == "none" and not tune:
+        left_out.add("t1")
+        learning.notes.append(
+            "T1 was left out: without pretrained weights it has to be trained, which takes time"
+        )
     left_out |= {"t1-week"} if not learning.weeks else set()
     left_out |= {"together"} if len(set(panel.ids)) < 2 else set()
     left_out |= {"beside"} if not stand_side_by_side(panel) else set()

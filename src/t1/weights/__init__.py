@@ -62,8 +62,9 @@ def read_card(path: str | Path | None = None) -> dict[str, Any]:
     """What the weights are: the network's settings, how it was trained, its figures."""
     folder = SHIPPED if path is None else Path(path)
     file = folder / CARD
+    text = _read(file)
     try:
-        card = json.loads(_read(file))
+        card = json.loads(text)
     except ValueError as error:  # broken JSON or broken UTF-8
         raise InputError(
             f"{file} is no readable JSON: {error}", cure=_cure(folder), option="weights"
@@ -129,8 +130,9 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
+        what = error.strerror if path.parent.is_dir() else f"{path.parent} is no folder"
         raise InputError(
-            f"cannot read the pretrained weights, {path}: {error.strerror}",
+            f"cannot read the pretrained weights, {path}: {what}",
             cure=_cure(path.parent),
             option="weights",
         ) from None
