@@ -10,7 +10,8 @@ TABLE[40:44, 0] = np.nan
 
 
 @pytest.mark.parametrize(
-    "options", [{"method": "dlinear"}, {"method": "t1", "weights": "none"}, {"method": "t1-zero", "weights": "none"}]
+    "options",
+    [{"method": "dlinear"}, {"method": "t1", "weights": "none"}, {"method": "t1-zero", "weights": "none"}],
 )
 def test_what_has_to_be_trained_is_refused_before_time_is_spent(options):
     with pytest.raises(t1.InputError, match="has to be trained") as error:

@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -205,19 +206,22 @@ def interrupted(tmp_path: Path, times: int) -> subprocess.CompletedProcess[str]:
     """Start a long fill and press Ctrl-C so many times when it trains."""
     (tmp_path / "plant.csv").write_bytes(plant(4000 * times**2))  # so that a second one comes before its end
     command = [sys.executable, "-m", "t1.cli", "impute", "plant.csv", "-o", "out.csv", "--budget", "1h"]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    maps = Path(f"/proc/{process.pid}/maps")
-    while "libtorch" not in maps.read_text():  # T1 is about to learn
-        time.sleep(0.1)
-    time.sleep(5)
-    for _ in range(times):  # two that come within one operation of torch count as one
-        if process.poll() is None:
+    with tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=err, text=True)
+        maps = Path(f"/proc/{process.pid}/maps")
+        while "libtorch" not in maps.read_text():  # T1 is about to learn
+            time.sleep(0.1)
+        time.sleep(5)
+        for k in range(times):  # the next one once the last was heard: two within one operation count as one
             process.send_signal(signal.SIGINT)
-        time.sleep(0.25)
-    out, err = process.communicate(timeout=120)
-    return subprocess.CompletedProcess(command, process.returncode, out, err)
+            until = time.monotonic() + 60
+            while k + 1 < times and process.poll() is None and time.monotonic() < until:
+                if "Ctrl-C again" in Path(f"/proc/self/fd/{err.fileno()}").read_text():
+                    break
+                time.sleep(0.02)
+        out, _ = process.communicate(timeout=120)
+        err.seek(0)
+        return subprocess.CompletedProcess(command, process.returncode, out, err.read())
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc to see when training begins")

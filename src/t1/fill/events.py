@@ -56,16 +56,20 @@ class Events:
         for c in range(N_CLASSES):
             of_class = np.flatnonzero(code == c)
             keep[rng.permutation(of_class)[:PER_CLASS]] = True
+        return self.take(keep)
+
+    def take(self, which: BoolArray) -> "Events":
+        """Some of the events."""
         sizes = np.diff(self.bounds)
-        runs = np.repeat(keep, sizes)
+        runs = np.repeat(which, sizes)
         return Events(
             self.column[runs],
             self.offset[runs],
             self.length[runs],
             self.edge[runs],
             self.never[runs],
-            _bounds(sizes[keep]),
-            self.at_once[keep],
+            _bounds(sizes[which]),
+            self.at_once[which],
         )
 
 

@@ -34,6 +34,7 @@ ROUNDS = 4  # rehearsals of a small panel at most
 CELLS_OF_ROUNDS = 20_000  # all rounds together: bounds the time
 ENOUGH = 24  # events of each column and gap class that has gaps: then no further round is needed
 FIRST = 24  # events of each class of long gaps, and of each at an edge, that are placed before all others
+WHOLE = 0.25  # of what may be hidden of a column, at most, are series that are hidden as a whole
 LONG = INNER[-2][0]  # rows of a gap that is shortened no further where the panel has room for one
 FIRST_CLASSES = (
     NEVER,
@@ -157,8 +158,11 @@ def rehearse(panel: Panel, rng: Generator, owner: Codes | None = None, *, each: 
     if limit and len(events):
         events = events.thinned(rng)
         _place_long_ones_first(board, events, rng)
-        _place_in_the_panels_mix(board, events, rng)
-        _place_where_evidence_is_thin(board, events, rng)
+        # of whole series there are enough then: more of them would leave no room for other gaps
+        events = events.take(~events.never[events.bounds[:-1]])
+        if len(events):
+            _place_in_the_panels_mix(board, events, rng)
+            _place_where_evidence_is_thin(board, events, rng)
     return _finished(board, panel)
 
 
@@ -224,13 +228,14 @@ def _place_long_ones_first(board: Board, events: Events, rng: Generator) -> None
         of_class = rng.permutation(np.flatnonzero(code == c))
         placed = 0
         for e in np.resize(of_class, min(6 * FIRST, FIRST * len(of_class))).tolist():
-            # half of what may be hidden is left for the others, and half of the rest for all but whole series
-            share = 4 if c == NEVER else 2
-            within = share * board.of_column[events[e].column] <= board.budget[events[e].column]
+            event = events[e]
+            so_far, budget = board.of_column[event.column], board.budget[event.column]
+            # half of what may be hidden is left for the others; a whole series hides many cells that are all alike
+            within = so_far + event.length <= WHOLE * budget if event.never else 2 * so_far <= budget
             if placed >= FIRST:
                 break
             if within.any():
-                placed += board.place(events[e])
+                placed += board.place(event.take(within) if event.never else event)
 
 
 def _place_in_the_panels_mix(board: Board, events: Events, rng: Generator) -> None:
