@@ -34,7 +34,7 @@ ROUNDS = 4  # rehearsals of a small panel at most
 CELLS_OF_ROUNDS = 20_000  # all rounds together: bounds the time
 ENOUGH = 24  # events of each column and gap class that has gaps: then no further round is needed
 FIRST = 24  # events of each class of long gaps, and of each at an edge, that are placed before all others
-WHOLE = 0.25  # of what may be hidden of a column, at most, are series that are hidden as a whole
+WHOLE = 0.35  # of what may be hidden of a column, at most, are series hidden as a whole: their cells are all alike
 LONG = INNER[-2][0]  # rows of a gap that is shortened no further where the panel has room for one
 FIRST_CLASSES = (
     NEVER,
