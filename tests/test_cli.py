@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pandas as pd
 import pytest
 
 from t1.cli import main
+from t1.cli.interrupt import interruptible
 
 HEADER = "when;temp;note;flow\r\n"
 
@@ -238,6 +240,17 @@ def test_the_second_interrupt_leaves_nothing_half_written(tmp_path):
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["plant.csv"]
+
+
+def test_a_second_interrupt_that_was_lost_is_raised_when_training_asks_again(capsys):
+    with interruptible("filling") as should_stop:
+        signal.raise_signal(signal.SIGINT)
+        assert should_stop()
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            should_stop()
+    assert capsys.readouterr().err.count("Ctrl-C again") == 1
 
 
 def test_help_does_not_import_torch():
