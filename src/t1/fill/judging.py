@@ -220,17 +220,11 @@ class Judging:
             known=tuple(m.name for m in self.methods if isinstance(m, AnyT1)),
             trained=tuple(m.name for m in self.methods if isinstance(m, TreesFill) or m.name == TUNED),
         )
-        of_a_kind = set(self.rounds[0].masked.ids) == {
-            None
-        }  # one series, or several that are learned from as one
-        if (
-            self.learning.every
-            and of_a_kind
-            and RegressionFill.name in names
-            and not learned.tested[:, NEVER].any()
-        ):
-            # a fit to be kept: a later table may lack a column that this one has
-            learned.weights[:, NEVER] = np.eye(len(names))[names.index(RegressionFill.name)]
+        if self.learning.every and RegressionFill.name in names and not learned.tested[:, NEVER].any():
+            # A fit to be kept: a later table may lack a column that this one has. One series, or several that are
+            # learned from as one, have a regression that knows its level.
+            if set(self.rounds[0].masked.ids) == {None}:
+                learned.weights[:, NEVER] = np.eye(len(names))[names.index(RegressionFill.name)]
         if "nearest" in names:
             learned.weights[coded] = 0.0
             learned.weights[coded, :, names.index("nearest")] = 1.0
