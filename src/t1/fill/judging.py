@@ -220,11 +220,11 @@ class Judging:
             known=tuple(m.name for m in self.methods if isinstance(m, AnyT1)),
             trained=tuple(m.name for m in self.methods if isinstance(m, TreesFill) or m.name == TUNED),
         )
-        if self.learning.every and RegressionFill.name in names and not learned.tested[:, NEVER].any():
+        untested = RegressionFill.name in names and not learned.tested[:, NEVER].any()
+        if self.learning.every and untested and set(self.rounds[0].masked.ids) == {None}:
             # A fit to be kept: a later table may lack a column that this one has. One series, or several that are
             # learned from as one, have a regression that knows its level.
-            if set(self.rounds[0].masked.ids) == {None}:
-                learned.weights[:, NEVER] = np.eye(len(names))[names.index(RegressionFill.name)]
+            learned.weights[:, NEVER] = np.eye(len(names))[names.index(RegressionFill.name)]
         if "nearest" in names:
             learned.weights[coded] = 0.0
             learned.weights[coded, :, names.index("nearest")] = 1.0
