@@ -115,6 +115,11 @@ class Panel:
         """The rows of each series."""
         return [slice(a, b) for a, b in pairwise([*self.starts.tolist(), self.n_rows])]
 
+    @property
+    def sizes(self) -> IntArray:
+        """How many rows each series has (series,)."""
+        return np.diff(np.append(self.starts, self.n_rows))
+
     def series(self) -> Iterator[FloatArray]:
         """The numbers of each series (time, vars): views."""
         return (self.values[span] for span in self.spans)

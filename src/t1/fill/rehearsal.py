@@ -141,7 +141,7 @@ def rehearse(panel: Panel, rng: Generator, owner: Codes | None = None, *, each: 
     stretches, folds = _copies(panel, rng, cut, each)
     copies = panel.take(stretches)
     source = np.concatenate([np.arange(a, b) for _, a, b in stretches] or [np.zeros(0, dtype=np.intp)])
-    sizes = np.diff(np.append(copies.starts, copies.n_rows))
+    sizes = copies.sizes
     spans = panel.spans
     whole = np.array([(a, b) == (spans[s].start, spans[s].stop) for s, a, b in stretches], dtype=bool)
     board = Board(copies, whole, np.repeat(folds, sizes), source, panel.observed, owner, rng)
@@ -174,7 +174,7 @@ def _copies(
     A panel that is small enough is copied as a whole, `each` times for a fold: less is hidden at a time then.
     """
     rows = int(np.clip(CELLS_PER_COPY // max(panel.n_vars, 1), *ROWS_PER_COPY))
-    cost = int(np.maximum(np.diff(np.append(panel.starts, panel.n_rows)), LEAST).sum())
+    cost = int(np.maximum(panel.sizes, LEAST).sum())
     small = panel.n_rows <= rows and cost <= max(rows, SERIES_PER_COPY * LEAST)
     worth = np.zeros(0) if small else np.cumsum(_worth(panel.observed))
     stretches: list[tuple[int, int, int]] = []

@@ -42,9 +42,7 @@ class Linear(_Columnwise):
 
     name: ClassVar[str] = "linear"
     rule = staticmethod(linear)
-    levels: FloatArray | None = (
-        None  # (vars,), of a panel of several series: a typical value that was observed
-    )
+    levels: FloatArray | None = None  # (vars,), of several series: a typical value that was observed
 
     @classmethod
     def fit(cls, panel: Panel, learning: Learning) -> Self:

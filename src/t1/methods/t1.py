@@ -107,7 +107,7 @@ class T1Fill:
         gappy = [k for k, span in enumerate(spans) if asked is None or asked[span].any()]
         for group, relation in zip(self.groups, self.relations, strict=True):
             own = group.columns[: group.n_own]
-            short: dict[Any, list[int]] = {}  # series that are filled at once
+            short: dict[Any, list[tuple[slice, Float32Array | None, Relation]]] = {}  # filled at once
             for k in gappy:
                 span, key = spans[k], panel.ids[k]
                 if panel.observed[span][:, own].all():
@@ -116,7 +116,7 @@ class T1Fill:
                 said, related = self.told_of(told, span, group, relation)
                 size = span.stop - span.start
                 if size <= SHORT:
-                    short.setdefault((size, period, said is None), []).append(k)
+                    short.setdefault((size, period, said is None), []).append((span, said, related))
                     continue
                 standard = standard_rows(self.scaler, panel.values[span], group)
                 levels = fill_series(
@@ -133,13 +133,10 @@ class T1Fill:
                 self._put(out, levels, panel, span, own)
             for (_, period, _), alike in short.items():
                 for i in range(0, len(alike), AT_ONCE):
-                    some = [spans[k] for k in alike[i : i + AT_ONCE]]
-                    every = [self.told_of(told, span, group, relation) for span in some]
+                    some, every, (related, *_) = zip(*alike[i : i + AT_ONCE], strict=True)
                     standard = np.stack([standard_rows(self.scaler, panel.values[s], group) for s in some])
-                    said = None if every[0][0] is None else np.stack([x for x, _ in every if x is not None])
-                    levels = fill_windows(
-                        self.network, standard, period, every[0][1], said, both_ways=both_ways
-                    )
+                    said = None if every[0] is None else np.stack(every)
+                    levels = fill_windows(self.network, standard, period, related, said, both_ways=both_ways)
                     for k, span in enumerate(some):
                         self._put(out, levels.of(k), panel, span, own)
         return Fill(out[0], down=out[1], up=out[2])
@@ -222,8 +219,7 @@ def _load(learning: Learning, *, wide: bool) -> Network:
 
 def _cost(panel: Panel) -> int:
     """Cells that the network looks at: of a short series as many as of a window."""
-    rows = np.diff(np.append(panel.starts, panel.n_rows))
-    return int(np.maximum(rows, WINDOW).sum()) * panel.n_vars
+    return int(np.maximum(panel.sizes, WINDOW).sum()) * panel.n_vars
 
 
 def _sample(panel: Panel) -> FloatArray:

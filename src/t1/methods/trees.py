@@ -142,7 +142,7 @@ class _Surroundings:
         self.told = scaler.scale(regression.told(panel))
         filled = scaler.scale(regression.fill(panel).values)
         self.filled = np.where(panel.observed, self.values, filled).astype(np.float32)
-        sizes = np.diff(np.append(panel.starts, panel.n_rows))
+        sizes = panel.sizes
         self.first = np.repeat(panel.starts, sizes)  # (rows,), of the row's own series
         self.last = np.repeat(panel.starts + sizes - 1, sizes)
         usual = next((p for p in periods.values() if p is not None), None)
